@@ -1,6 +1,6 @@
-"""Records attempts into a store, as one of many programs that do so at once: python attempts.py STORE NUMBER.
+"""Records attempts into a store, as one of several programs that do so at once: python attempts.py STORE NUMBER.
 
-Always holds: it prints how many attempts failed, and goes on after each.
+Always holds: it continues after a failed attempt, and prints the number of failures.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from seasoned.memory import Memory
 
 
 def main() -> None:
-    """Record, and print how many failed."""
+    """Record attempts, and print how many failed."""
     failed = 0
     with Memory(sys.argv[1], method="expnote", embedder=None) as memory:
         for number in range(int(sys.argv[2])):

@@ -1,8 +1,8 @@
-"""Seasoned beside other memory products, the same work in each: `python benchmarks/beside.py --envs DIR`.
+"""Compares Seasoned with other memory products at the same work: `python benchmarks/beside.py --envs DIR`.
 
-Makes a virtual environment for each library in DIR (pip and a network are needed for that, once), runs `beside/work.py`
-in each, prints one table and writes beside.json. Always holds: all get the same texts, precomputed vectors and canned
-replies of one server on loopback; a cell that could not be filled says why; telemetry is off.
+Makes a virtual environment for each library in DIR (which needs pip and a network, once), runs `beside/work.py` in
+each, prints one table and writes beside.json. Always holds: all get the same texts, precomputed vectors and canned
+replies of one server on loopback; an empty cell says why; telemetry is off.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _QUIET = {
 
 @dataclass(frozen=True)
 class Peer:
-    """One column: what is installed, what is added for this work alone, and the side in beside/ that does it."""
+    """One column: the installed package, extra packages for this work alone, and the side in beside/ that does it."""
 
     name: str
     side: str
@@ -69,31 +69,31 @@ PEERS = (
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Install, measure, print, write; gives the exit code."""
-    asked = _asked(arguments)
-    peers = [peer for peer in PEERS if not asked.only or peer.side.startswith(asked.only)]
-    if not peers or not (asked.here or asked.envs):
+    """Install, measure, print and write; return the exit code."""
+    args = _parse_args(arguments)
+    peers = [peer for peer in PEERS if not args.only or peer.side.startswith(args.only)]
+    if not peers or not (args.here or args.envs):
         sides = ", ".join(sorted({peer.side.partition(":")[0] for peer in PEERS}))
         print(f"it needs --envs DIR, and --only takes one of {sides}", file=sys.stderr)
         return 2
-    found: dict[str, dict[str, Any]] = {peer.name: {} for peer in peers[: 1 if asked.here else None]}
+    results: dict[str, dict[str, Any]] = {peer.name: {} for peer in peers[: 1 if args.here else None]}
     with TemporaryDirectory(prefix="seasoned-beside-") as folder, answering() as url:
-        job = _material(Path(folder), asked, url)
-        for peer in peers[: len(found)]:
+        job = _material(Path(folder), args, url)
+        for peer in peers[: len(results)]:
             python = Path(sys.executable)
-            if not asked.here:
-                python, facts = prepare(asked.envs, peer, asked.python)
-                found[peer.name] = {**facts, "import": _starts(python, peer.module, 5)}
-            for size in asked.sizes:
+            if not args.here:
+                python, facts = prepare(args.envs, peer, args.python)
+                results[peer.name] = {**facts, "import": _starts(python, peer.module, 5)}
+            for size in args.sizes:
                 print(f"{peer.name}: {size:,} lessons ..", file=sys.stderr, flush=True)
-                more = size == asked.sizes[0]
-                found[peer.name][str(size)] = _work(python, peer, {**job, "size": size, "more": more}, asked.budget)
-        _judge(found, Path(job["vectors"]), Path(job["texts"]), job["queries"])
-    return _tell(asked, found)
+                more = size == args.sizes[0]
+                results[peer.name][str(size)] = _work(python, peer, {**job, "size": size, "more": more}, args.budget)
+        _count_hits(results, Path(job["vectors"]), Path(job["texts"]), job["queries"])
+    return _report(args, results)
 
 
 def prepare(envs: Path, peer: Peer, base: str) -> tuple[Path, dict[str, Any]]:
-    """The Python of the peer's environment, made where it is not there, and what the library weighs without extras."""
+    """The Python of the peer's environment, made if missing, and the size of the library without extras."""
     folder = envs.resolve() / peer.side.partition(":")[0]
     mark, python = folder / "beside.json", folder / "bin" / "python"
     facts = json.loads(mark.read_text(encoding="utf-8")) if mark.is_file() else {}
@@ -111,25 +111,25 @@ def prepare(envs: Path, peer: Peer, base: str) -> tuple[Path, dict[str, Any]]:
     return python, {"megabytes": facts["megabytes"], "packages": facts["packages"]}
 
 
-def _material(folder: Path, asked: argparse.Namespace, url: str) -> dict[str, Any]:
-    """The texts, their vectors and the queries, in files; and the parts of a job that are the same for all."""
-    n = max(asked.sizes) + _FRESH
-    made = texts(n + _QUERIES)
-    lessons = [f"{number} {text}" for number, text in enumerate(made[:n])]
-    queries = made[n:]
-    told, vectors = folder / "texts.json", folder / "vectors.npy"
-    told.write_text(json.dumps(lessons), encoding="utf-8")
+def _material(folder: Path, args: argparse.Namespace, url: str) -> dict[str, Any]:
+    """Write the texts, vectors and queries into files; return the fields of a job that are the same for all."""
+    n = max(args.sizes) + _FRESH
+    samples = texts(n + _QUERIES)
+    lessons = [f"{number} {text}" for number, text in enumerate(samples[:n])]
+    queries = samples[n:]
+    text_file, vectors = folder / "texts.json", folder / "vectors.npy"
+    text_file.write_text(json.dumps(lessons), encoding="utf-8")
     np.save(vectors, HashingEmbedder(DIM).embed([*lessons, *queries]))
-    same = {"texts": str(told), "vectors": str(vectors), "queries": queries, "fresh": _FRESH, "url": url}
-    return {**same, "repeats": 2 if asked.quick else 10, "folder": str(folder)}
+    same = {"texts": str(text_file), "vectors": str(vectors), "queries": queries, "fresh": _FRESH, "url": url}
+    return {**same, "repeats": 2 if args.quick else 10, "folder": str(folder)}
 
 
 def _work(python: Path, peer: Peer, job: dict[str, Any], budget: float) -> dict[str, Any]:
-    """Do one job in a process of its own; a job that fails or takes too long gives the reason instead."""
+    """Do one job in its own process; if it fails or takes too long, return the reason."""
     with _folder(Path(job["folder"])) as folder:
-        wanted, result = folder / "job.json", folder / "result.json"
-        wanted.write_text(json.dumps({**job, "folder": str(folder), "budget": budget}), encoding="utf-8")
-        command = [str(python), str(WORK), peer.side, str(wanted), str(result)]
+        job_file, result = folder / "job.json", folder / "result.json"
+        job_file.write_text(json.dumps({**job, "folder": str(folder), "budget": budget}), encoding="utf-8")
+        command = [str(python), str(WORK), peer.side, str(job_file), str(result)]
         clean = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "OPENAI"))}
         try:
             ended = subprocess.run(
@@ -155,7 +155,7 @@ def _folder(inside: Path) -> Iterator[Path]:
 
 
 def _starts(python: Path, module: str, repeats: int) -> list[float]:
-    """Seconds of an import above the bare interpreter, in turn."""
+    """Seconds of an import beyond the bare interpreter's start, both started in turn."""
     taken = []
     for turn in range(repeats + 1):
         spent = []
@@ -163,53 +163,54 @@ def _starts(python: Path, module: str, repeats: int) -> list[float]:
             began = time.perf_counter()
             subprocess.run([str(python), "-c", program], check=True, env={**os.environ, **_QUIET})
             spent.append(time.perf_counter() - began)
-        if turn:  # the first one warms the disk
+        if turn:  # the first start warms the disk cache
             taken.append(spent[1] - spent[0])
     return taken
 
 
-def _judge(found: dict[str, dict[str, Any]], vectors: Path, told: Path, queries: list[str]) -> None:
-    """Put beside each search how many of the ten that are truly nearest it found."""
-    matrix, place = np.load(vectors), {text: i for i, text in enumerate(json.loads(told.read_text(encoding="utf-8")))}
-    asked = matrix[-len(queries) :]
-    for columns in found.values():
+def _count_hits(results: dict[str, dict[str, Any]], vectors: Path, text_file: Path, queries: list[str]) -> None:
+    """Add to each search how many of the ten nearest it found."""
+    known = json.loads(text_file.read_text(encoding="utf-8"))
+    matrix, place = np.load(vectors), {text: i for i, text in enumerate(known)}
+    query_rows = matrix[-len(queries) :]
+    for columns in results.values():
         for size, cell in columns.items():
             if not size.isdecimal() or "found" not in cell:
                 continue
             hits = []
-            for query, given in zip(asked, cell.pop("found"), strict=False):
+            for query, given in zip(query_rows, cell.pop("found"), strict=False):
                 scores = matrix[: cell["size"]] @ query
-                least = np.partition(scores, -10)[-10] - 1e-5  # equals of the tenth are as good
+                least = np.partition(scores, -10)[-10] - 1e-5  # a text as near as the tenth counts, too
                 hits.append(sum(1 for text in given if scores[place[text]] >= least))
             cell["of_ten"] = statistics.mean(hits)
 
 
-def _tell(asked: argparse.Namespace, found: dict[str, dict[str, Any]]) -> int:
+def _report(args: argparse.Namespace, results: dict[str, dict[str, Any]]) -> int:
     from run import machine
 
     table = Table(title="Beside other memory products", title_justify="left", pad_edge=False)
     table.add_column("what")
-    for name in found:
+    for name in results:
         table.add_column(name, justify="right")
-    lines = rows(found, asked.sizes)
+    lines = rows(results, args.sizes)
     for line in lines:
         table.add_row(*line)
     facts = machine()
-    result = {"at": now(), "quick": asked.quick, "machine": facts, "table": lines, "measured": found}
-    asked.out.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
+    result = {"at": now(), "quick": args.quick, "machine": facts, "table": lines, "measured": results}
+    args.out.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
     console = Console(width=None if sys.stdout.isatty() else 190)
     console.print(table)
-    console.print(f"{facts['cpu']}, {facts['cores']} cores, Python {facts['python']}; written to {asked.out}")
+    console.print(f"{facts['cpu']}, {facts['cores']} cores, Python {facts['python']}; written to {args.out}")
     return 0
 
 
-def _asked(arguments: Sequence[str] | None) -> argparse.Namespace:
+def _parse_args(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="Measure Seasoned beside LangMem, mem0 and DSPy.")
-    parser.add_argument("--envs", type=Path, help="the folder for the environments; kept, and used again")
+    parser.add_argument("--envs", type=Path, help="the folder for the environments; they are kept and reused")
     parser.add_argument(
         "--python",
         default=sys.executable,
-        help="makes the environments; LangMem's SQLite wants one that loads extensions",
+        help="the Python of the environments; LangMem's SQLite needs one that loads extensions",
     )
     parser.add_argument("--sizes", type=_sizes, default=[1_000, 10_000, 100_000], help="lessons, such as 1000,10000")
     parser.add_argument("--only", default="", help="one side: seasoned, langmem, mem0 or dspy")

@@ -1,7 +1,7 @@
-"""Figures of model calls: what the framework takes on top of the raw `openai` client, with many lessons in the store.
+"""Figures of model calls: the overhead of the framework over the raw `openai` client, with many lessons in the store.
 
-The server answers at once and runs in a process of its own. Always holds: both sides send the same messages and options
-to the same server, in turn, so that what else the machine does hits both.
+The server answers at once and runs in its own process. Always holds: both sides send the same messages and options to
+the same server, in turn, so that other work on the machine slows both.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _SERVER = Path(__file__).with_name("loopback.py")
 
 @contextmanager
 def answering(pause: float = 0.0, program: Path = _SERVER) -> Iterator[str]:
-    """The address of a server that runs while the block does, and takes so many seconds for each answer."""
+    """Run a server during the block, which waits `pause` seconds before each answer; yields its address."""
     with subprocess.Popen(
         [sys.executable, str(program), str(pause)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as server:
@@ -49,7 +49,7 @@ def answering(pause: float = 0.0, program: Path = _SERVER) -> Iterator[str]:
 
 
 def figures(sizes: Sizes) -> list[Figure]:
-    """The raw client, what one call takes above it, and what a call of a whole episode takes above it."""
+    """The raw client, and the extra time of a single call and of a call within an episode."""
     with answering() as url, fresh_store() as store:
         ExperiencePool(store, "bench").add(notes(sizes.lessons))
         store.add_run("bench", "bench", "", {})
@@ -69,19 +69,19 @@ def _single(sizes: Sizes, raw: openai.OpenAI, model: OpenAIChat, store: Store) -
     def wrapped() -> None:
         kept.chat(_case(prompt, next(number)), max_tokens=80)
 
-    bare, whole = _in_turn(plain, wrapped, sizes.repeats, sizes.calls)
+    bare, full = _in_turn(plain, wrapped, sizes.repeats, sizes.calls)
     what = f"a call above raw: metered, journalled, {sizes.lessons:,} lessons in the store"
-    return [Figure("a call of the raw openai client", bare), above(what, bare, whole, target=1e-3)]
+    return [Figure("a call of the raw openai client", bare), above(what, bare, full, target=1e-3)]
 
 
 def _episodes(sizes: Sizes, raw: openai.OpenAI, model: OpenAIChat, store: Store) -> list[Figure]:
-    """A test episode of EMOJI in the guided dialogue, recall among 10,000 notes and its record included."""
+    """A test episode of EMOJI in the guided dialogue, with recall among 10,000 notes and its record."""
     benchmark = load_benchmark("emoji", {"symbols": "codes"}, seed=0)
     session = _session(model, store)
     keys = [note.key for note in store.lessons("bench", limit=400)]
     task, number = benchmark.test[0], count()
     tasks = _tasks(task, 2 * (2 + (sizes.repeats + 1) * sizes.calls), keys)
-    found: list[Figure] = []
+    results: list[Figure] = []
     moments: tuple[Literal["thought", "question"], ...] = ("thought", "question")
     for on in moments:
         make_agent = partial(dialogue, _recipe(on), benchmark, training=())
@@ -115,15 +115,15 @@ def _episodes(sizes: Sizes, raw: openai.OpenAI, model: OpenAIChat, store: Store)
 
         spent = _in_turn(plain, attempt, sizes.repeats, max(1, sizes.calls // len(requests)), len(requests))
         what = f"a call above raw: whole EMOJI episode, notes for the {on}"
-        found.append(above(what, *spent, target=1e-3))
-    return found
+        results.append(above(what, *spent, target=1e-3))
+    return results
 
 
 def _in_turn(
     plain: Callable[[], None], wrapped: Callable[[], None], repeats: int, times: int, calls: int = 1
 ) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """Mean seconds a call of both, once a repeat; each works `times` a repeat, in turn, and makes `calls` at a time."""
-    bare, whole = [], []
+    """Mean seconds per call of both, for each repeat. Both run `times` per repeat, in turn, with `calls` per run."""
+    bare, full = [], []
     for repeat in range(repeats + 1):
         spent = [0.0, 0.0]
         for _ in range(times):
@@ -131,10 +131,10 @@ def _in_turn(
                 began = time.perf_counter()
                 work()
                 spent[side] += time.perf_counter() - began
-        if repeat:  # the first one opens connections and fills caches
+        if repeat:  # the first repeat opens connections and fills caches
             bare.append(spent[0] / (times * calls))
-            whole.append(spent[1] / (times * calls))
-    return tuple(bare), tuple(whole)
+            full.append(spent[1] / (times * calls))
+    return tuple(bare), tuple(full)
 
 
 def _session(model: OpenAIChat, store: Store) -> Session:
@@ -146,7 +146,7 @@ def _recipe(on: str = "thought") -> Recipe:
 
 
 def _prompt(model: OpenAIChat) -> list[Message]:
-    """What stands before a case of EMOJI: some 20 messages."""
+    """The messages before a case of EMOJI, about 20."""
     benchmark = load_benchmark("emoji", {"symbols": "codes"}, seed=0)
     return dialogue(_recipe(), benchmark, model, ()).preamble()
 
@@ -156,9 +156,9 @@ def _case(prompt: Sequence[Message], number: int) -> list[Message]:
 
 
 def _tasks(task: Task, n: int, keys: Sequence[str]) -> list[Task]:
-    """The task n times as texts of their own; the keys of five notes occur in each."""
-    told = [f"Case {i}: {' '.join(keys[i % 40 :: 10][:5])} {task.text}" for i in range(n)]
-    return [task.model_copy(update={"id": f"{task.id}-{i}", "text": text}) for i, text in enumerate(told)]
+    """The task n times with different texts; each contains the keys of five notes."""
+    variants = [f"Case {i}: {' '.join(keys[i % 40 :: 10][:5])} {task.text}" for i in range(n)]
+    return [task.model_copy(update={"id": f"{task.id}-{i}", "text": text}) for i, text in enumerate(variants)]
 
 
 def _requests(made: Trajectory, choices: Sequence[str]) -> list[dict[str, Any]]:

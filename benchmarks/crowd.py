@@ -1,6 +1,6 @@
 """One of several processes whose threads record and recall in one store: python crowd.py STORE THREADS NUMBER.
 
-Always holds: it prints the ids that were stored, how many attempts failed, and the seconds that each took.
+Always holds: it prints the stored ids, the number of failed attempts, and the seconds of each attempt.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ _EACH = 10
 
 
 def main() -> None:
-    """Record, and print what was stored."""
-    where, threads, own = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+    """Record attempts, and print the results."""
+    store, threads, process = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
     stored: list[str] = []
     seconds: list[float] = []
     failed: list[str] = []
@@ -27,14 +27,14 @@ def main() -> None:
         for number in range(_EACH):
             began = time.monotonic()
             try:
-                with memory.attempt(f"refund order {number} of {own}, {thread}") as attempt:
+                with memory.attempt(f"refund order {number} of {process}, {thread}") as attempt:
                     attempt.step(action=f"lookup_order({number})", observation="shipped")
                     stored.append(attempt.finish(success=number % 2 == 0).id)
             except SeasonedError as error:
                 failed.append(str(error))
             seconds.append(time.monotonic() - began)
 
-    with Memory(where, method="expnote", embedder=None) as memory, ThreadPoolExecutor(threads) as pool:
+    with Memory(store, method="expnote", embedder=None) as memory, ThreadPoolExecutor(threads) as pool:
         for done in [pool.submit(work, memory, thread) for thread in range(threads)]:
             done.result()
     if failed:

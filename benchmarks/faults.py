@@ -1,8 +1,8 @@
-"""Counts what breaks: `make faults`, or `python benchmarks/faults.py [--kills N] [--replies N] [--only WORD]`.
+"""Counts failures under faults: `make faults`, or `python benchmarks/faults.py [--kills N] [--only WORD]`.
 
-Kills, failing servers, malformed replies, full disks and crowds of writers, each counted against what must hold. Writes
-faults.json beside this file, and with --write the table of docs/reliability.md. Always holds: nothing outside a
-temporary folder and loopback is touched; the exit code is 1 where a count is not what it must be.
+The faults are kills, failing servers, malformed replies, full disks and many writers at once. Writes faults.json beside
+this file, and with --write the table of docs/reliability.md. Always holds: nothing outside a temporary folder and
+loopback is touched; the exit code is 1 if a count is not as it must be.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")  # processes are forked here
+os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")  # since processes are forked
 
 import killing
 import malformed
@@ -42,41 +42,41 @@ _WRITER = Path(__file__).with_name("crowd.py")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Count, print, write; gives the exit code."""
-    asked = _asked(arguments)
+    """Count, print and write; return the exit code."""
+    args = _parse_args(arguments)
     logging.disable(logging.WARNING)
     rows: list[dict[str, Any]] = []
     groups: dict[str, Callable[[Path], list[dict[str, Any]]]] = {
-        "runs": lambda folder: killing.runs(folder, asked.kills),
-        "changes": lambda folder: killing.changes(folder, max(asked.kills // 4, 1)),
-        "memories": lambda folder: [killing.memories(folder, max(asked.kills // 4, 1))],
-        "servers": lambda folder: [failing(folder, asked.episodes)],
-        "replies": lambda folder: [malformed.replies(asked.replies), malformed.lengths(asked.longest)],
+        "runs": lambda folder: killing.runs(folder, args.kills),
+        "changes": lambda folder: killing.changes(folder, max(args.kills // 4, 1)),
+        "memories": lambda folder: [killing.memories(folder, max(args.kills // 4, 1))],
+        "servers": lambda folder: [failing(folder, args.episodes)],
+        "replies": lambda folder: [malformed.replies(args.replies), malformed.lengths(args.longest)],
         "disk": lambda folder: [full_disk(folder)],
-        "crowd": lambda folder: crowd(folder, asked.writers, asked.threads),
+        "crowd": lambda folder: crowd(folder, args.writers, args.threads),
     }
-    if asked.only and asked.only not in groups:
-        print(f"there is no group {asked.only!r}; there are {', '.join(groups)}", file=sys.stderr)
+    if args.only and args.only not in groups:
+        print(f"there is no group {args.only!r}; there are {', '.join(groups)}", file=sys.stderr)
         return 2
     began = time.monotonic()
     for name, count in groups.items():
-        if asked.only in (None, name):
+        if args.only in (None, name):
             print(f"counting: {name} ..", file=sys.stderr, flush=True)
             with TemporaryDirectory(prefix="seasoned-faults-") as folder:
                 rows += count(Path(folder))
     facts = {"cores": os.cpu_count(), "system": platform.platform(), "python": platform.python_version()}
-    options = {name: value for name, value in vars(asked).items() if name in ("kills", "replies", "episodes")}
+    options = {name: value for name, value in vars(args).items() if name in ("kills", "replies", "episodes")}
     result = {"at": now(), "seconds": round(time.monotonic() - began), "asked": options, "machine": facts, "rows": rows}
-    asked.out.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
+    args.out.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
     print(table(result))
-    if asked.write:
+    if args.write:
         before, _, rest = PAGE.read_text(encoding="utf-8").partition(BEGIN)
         PAGE.write_text(f"{before}{BEGIN}\n{table(result)}{END}{rest.partition(END)[2]}", encoding="utf-8")
     return 0 if all(row["ok"] for row in rows) else 1
 
 
 def table(result: dict[str, Any]) -> str:
-    """The rows as a table of Markdown."""
+    """The rows as a Markdown table."""
     lines = ["| what | counted | as it must be |", "|---|---|---|"]
     for row in result["rows"]:
         counted = ", ".join(f"{key} {_plain(value)}" for key, value in row.items() if key not in ("what", "ok"))
@@ -95,7 +95,7 @@ def _plain(value: Any) -> str:
 
 
 def failing(folder: Path, episodes: int) -> dict[str, Any]:
-    """A run whose server fails 30 % of the requests, beside one whose server does not; then its errors, redone."""
+    """A run whose server fails 30 % of the requests, compared with an undisturbed run; then its errors are redone."""
     with answering(program=killing.SERVER) as url:
         server = killing.Server(url)
         settings = killing.recipe(url, workers=16, seeds=list(range(max(episodes // 110, 1))))
@@ -104,20 +104,21 @@ def failing(folder: Path, episodes: int) -> dict[str, Any]:
         began = time.monotonic()
         killing.start(settings, folder / "failing")
         seconds = round(time.monotonic() - began, 1)
-        found, faults = killing.outcome(folder / "failing"), server.faults()
+        failed, faults = killing.outcome(folder / "failing"), server.faults()
         server.set(share=0.0)
         killing.start(settings, folder / "failing")
         right, again = killing.outcome(folder / "right"), killing.outcome(folder / "failing")
-    made = found["episodes"]
-    other = sum(made[key] is not None and made[key] != right["episodes"][key] for key in made)
-    row = {"what": "30 % of requests fail", "episodes": len(made), "seconds": seconds, "failures": sum(faults.values())}
-    row |= {"ended as errors": found["errors"], "other verdicts": other, "errors after `--resume`": again["errors"]}
-    good = found["errors"] <= 0.005 * len(made) and not other and again["table"] == right["table"]
+    verdicts = failed["episodes"]
+    other = sum(verdicts[key] is not None and verdicts[key] != right["episodes"][key] for key in verdicts)
+    row = {"what": "30 % of requests fail", "episodes": len(verdicts), "seconds": seconds}
+    row |= {"failures": sum(faults.values()), "ended as errors": failed["errors"], "other verdicts": other}
+    row |= {"errors after `--resume`": again["errors"]}
+    good = failed["errors"] <= 0.005 * len(verdicts) and not other and again["table"] == right["table"]
     return {**row, "by kind": faults, "ok": good and not again["errors"]}
 
 
 def full_disk(folder: Path) -> dict[str, Any]:
-    """A run whose disk fills up: it stops with a sentence, and goes on when there is room, with nothing paid twice."""
+    """A run whose disk fills up: it stops with a message, continues when there is room, and pays for nothing twice."""
     small = folder / "small"
     small.mkdir()
     what = {"what": "a full disk"}
@@ -128,13 +129,13 @@ def full_disk(folder: Path) -> dict[str, Any]:
         with answering(program=killing.SERVER) as url:
             server = killing.Server(url)
             settings = killing.recipe(url, seeds=[0])
-            stops, said = 0, ""
+            stops, message = 0, ""
             for size in (*range(2, 60, 2), 200):
                 try:
                     killing.start(settings, small)
                     break
                 except StoreError as error:
-                    stops, said = stops + 1, str(error)
+                    stops, message = stops + 1, str(error)
                 subprocess.run(["mount", "-o", f"remount,size={size}m", small], check=True)
             paid, found = killing.paid_twice(server, small), killing.outcome(small)
             killing.start(settings, folder / "right")
@@ -143,11 +144,11 @@ def full_disk(folder: Path) -> dict[str, Any]:
         subprocess.run(["umount", small], check=False)
     row = {**what, "stops": stops, **paid, "other tables": int(found["table"] != right["table"])}
     good = stops and not paid["paid twice"] and found["table"] == right["table"] and not found["problems"]
-    return {**row, "said": said.replace(str(small), ".."), "ok": bool(good)}
+    return {**row, "said": message.replace(str(small), ".."), "ok": bool(good)}
 
 
 def crowd(folder: Path, writers: int, threads: int) -> list[dict[str, Any]]:
-    """Processes of many threads that record and recall in one store: a file, and Postgres where it is installed."""
+    """Processes of many threads that record and recall in one store: a file, and Postgres if it is installed."""
     rows = []
     with ExitStack() as stack:
         for kind in ("SQLite", "Postgres"):
@@ -170,30 +171,30 @@ def _crowd(kind: str, where: str, writers: int, threads: int) -> dict[str, Any]:
     Store(where).close()
     command = [sys.executable, str(_WRITER), where, str(threads)]
     began = time.monotonic()
-    at_work = [subprocess.Popen([*command, str(n)], stdout=subprocess.PIPE, text=True) for n in range(writers)]
-    said = [json.loads(process.communicate()[0]) for process in at_work]
+    processes = [subprocess.Popen([*command, str(n)], stdout=subprocess.PIPE, text=True) for n in range(writers)]
+    results = [json.loads(process.communicate()[0]) for process in processes]
     seconds = time.monotonic() - began
     with Store(where) as store:
         kept = {one.id for one in store.trajectories("memory/default")}
         problems = len(store.check())
-    told = [name for one in said for name in one["stored"]]
-    waits = sorted(wait for one in said for wait in one["seconds"])
-    failed = sum(one["failed"] for one in said)
-    lost = len(set(told) - kept)
-    row = {"what": f"{writers} processes x {threads} threads on {kind}", "attempts": len(told), "lost": lost}
+    acknowledged = [name for one in results for name in one["stored"]]
+    waits = sorted(wait for one in results for wait in one["seconds"])
+    failed = sum(one["failed"] for one in results)
+    lost = len(set(acknowledged) - kept)
+    row = {"what": f"{writers} processes x {threads} threads on {kind}", "attempts": len(acknowledged), "lost": lost}
     row |= {"failed": failed, "problems": problems, "p50 ms": round(1e3 * waits[len(waits) // 2])}
     row |= {"p99 ms": round(1e3 * waits[len(waits) * 99 // 100]), "seconds": round(seconds, 1)}
     return {**row, "ok": not (lost or failed or problems)}
 
 
-def _asked(arguments: Sequence[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description="Count what breaks.")
-    parser.add_argument("--kills", type=int, default=200, help="of runs; a quarter of it of each other work")
-    parser.add_argument("--replies", type=int, default=1_000_000, help="malformed replies, each for every parser")
+def _parse_args(arguments: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description="Count failures under faults.")
+    parser.add_argument("--kills", type=int, default=200, help="kills of runs; a quarter as many of other work")
+    parser.add_argument("--replies", type=int, default=1_000_000, help="malformed replies for every parser")
     parser.add_argument("--longest", type=int, default=1_000_000, help="characters of the longest reply")
-    parser.add_argument("--episodes", type=int, default=880, help="of the run whose server fails")
-    parser.add_argument("--writers", type=int, default=8, help="processes of the crowd")
-    parser.add_argument("--threads", type=int, default=64, help="threads of each")
+    parser.add_argument("--episodes", type=int, default=880, help="episodes of the run whose server fails")
+    parser.add_argument("--writers", type=int, default=8, help="processes that write to one store at once")
+    parser.add_argument("--threads", type=int, default=64, help="threads of each of these processes")
     parser.add_argument("--only", help="one group, such as runs, servers or crowd")
     parser.add_argument("--write", action="store_true", help="write the table of docs/reliability.md")
     parser.add_argument("--out", type=Path, default=RESULTS, help="where the results go (default: %(default)s)")

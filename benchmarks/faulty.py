@@ -1,10 +1,10 @@
-"""A chat server that counts, and fails on purpose, as a program of its own; `make faults` kills its clients, not it.
+"""A chat server that counts requests and fails on purpose; a separate program, since `make faults` kills its clients.
 
-It prints its port and serves until its standard input ends. Always holds: it listens on loopback alone; what it answers
-follows from the request alone, so that two runs of one recipe get the same; each answer is numbered, and its number is
-the model's name in it, which a client keeps with the reply. POST /set takes {"pause": seconds, "share": of requests
-that fail}; GET /asked gives [number, digest of the request] for each request so far; GET /faults counts the failures;
-GET /open counts the other connections that are open.
+It prints its port and serves until its standard input ends. Always holds: it listens on loopback only; an answer
+follows from its request alone, so that two runs of one recipe get the same; each answer is numbered, and has its number
+in the model's name, which a client stores with the reply. POST /set takes {"pause": seconds, "share": share of requests
+that fail}; GET /asked returns [number, digest of the request] for each request so far; GET /faults counts the failures;
+GET /open counts the other open connections.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Chat(BaseHTTPRequestHandler):
     wbufsize = -1
 
     def do_POST(self) -> None:
-        """Answer."""
+        """Answer a request, or set the state."""
         body = self.rfile.read(int(self.headers["Content-Length"]))
         if self.path.endswith("/set"):
             _state.update(json.loads(body))
@@ -58,18 +58,17 @@ class Chat(BaseHTTPRequestHandler):
         if fault:
             self._fail(fault)
             return
-        asked = json.loads(body)
-        message = {"role": "assistant", "content": _words(asked)}
+        message = {"role": "assistant", "content": _words(json.loads(body))}
         choice = {"index": 0, "finish_reason": "stop", "message": message}
         used = {"prompt_tokens": len(body) // 4, "completion_tokens": 5, "total_tokens": len(body) // 4 + 5}
         answer = {"id": "c", "object": "chat.completion", "created": 0, "model": f"m#{number}", "choices": [choice]}
-        with suppress(OSError):  # the client was killed
+        with suppress(OSError):  # the client may be killed
             self._send(json.dumps({**answer, "usage": used}).encode())
 
     def do_GET(self) -> None:
-        """What was asked, how often each failure came, or how many other connections are open."""
-        told = {"asked": _asked, "open": len(_open) - 1}.get(self.path.rpartition("/")[2], _failed)
-        self._send(json.dumps(told).encode())
+        """Return the requests so far, the count of each failure, or the number of other open connections."""
+        value = {"asked": _asked, "open": len(_open) - 1}.get(self.path.rpartition("/")[2], _failed)
+        self._send(json.dumps(value).encode())
 
     def _fail(self, fault: str) -> None:
         if fault == "reset":
@@ -96,17 +95,17 @@ class Chat(BaseHTTPRequestHandler):
         self.wfile.flush()
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Say nothing."""
+        """Log nothing."""
 
 
 class Server(ThreadingHTTPServer):
-    """Knows which connections are open; they are accepted in the order in which they were made."""
+    """Keeps the open connections; accepts them in the order in which they were made."""
 
     request_queue_size = 512
     daemon_threads = True
 
     def process_request(self, request: Any, client_address: Any) -> None:
-        """Count it, then answer in a thread."""
+        """Count the connection, then answer in a thread."""
         _open.add(client_address)
         super().process_request(request, client_address)
 
@@ -118,14 +117,14 @@ class Server(ThreadingHTTPServer):
             _open.discard(client_address)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Say nothing: clients are killed here."""
+        """Log nothing: clients are killed."""
 
 
-def _words(asked: Any) -> str:
+def _words(request: Any) -> str:
     """A reply that follows from the request: a value of its schema, or a short sentence."""
-    told = json.dumps(asked.get("messages", [])[-1:])
-    chance = random.Random(hashlib.sha256(told.encode()).digest())
-    form = asked.get("response_format") or {}
+    last = json.dumps(request.get("messages", [])[-1:])
+    chance = random.Random(hashlib.sha256(last.encode()).digest())
+    form = request.get("response_format") or {}
     schema = form.get("json_schema", {}).get("schema")
     if schema is not None:
         return json.dumps(_value(schema, chance))
@@ -145,9 +144,9 @@ def _value(schema: Any, chance: random.Random) -> Any:
     if kind == "boolean":
         return chance.random() < 0.5
     pattern = schema.get("pattern", "")
-    begins = re.match(r"\^([\w ]*)", pattern)  # as a heuristic's action has to
-    said = f"{begins[1] if begins else ''}Look for {_two(chance)} first."[: schema.get("maxLength", 80)]
-    return said if re.fullmatch(pattern or ".*", said) else _two(chance).replace(" and ", ": ")
+    begins = re.match(r"\^([\w ]*)", pattern)  # such as a heuristic's action
+    text = f"{begins[1] if begins else ''}Look for {_two(chance)} first."[: schema.get("maxLength", 80)]
+    return text if re.fullmatch(pattern or ".*", text) else _two(chance).replace(" and ", ": ")
 
 
 def _two(chance: random.Random) -> str:

@@ -1,8 +1,8 @@
-"""What is killed in `make faults`: runs, learning, imports, rollbacks, repairs, and programs that share a memory.
+"""The kills of `make faults`: runs, learning, imports, rollbacks, repairs, and programs that share a memory.
 
-Each is done once undisturbed and then again with kill -9 at random moments, until it is done. Always holds: what is
-killed is a process of its own, forked from one that has loaded everything and opened nothing, so that most moments fall
-into the work and few into the start.
+Each kind of work is done once undisturbed, and then with kill -9 at random moments until it is done. Always holds: the
+killed process is forked from one that has loaded everything and opened nothing, so that most kills hit the work and few
+its start.
 """
 
 from __future__ import annotations
@@ -41,26 +41,26 @@ _chance = random.Random(7)
 
 
 class Server:
-    """The counting server, as long as a block."""
+    """The counting server at an address."""
 
     def __init__(self, url: str) -> None:
         self.url = url
 
     def set(self, **state: float) -> None:
-        """How long it takes for an answer, and which share of the requests fails."""
+        """Set the pause before an answer, and the share of requests that fail."""
         self._ask("set", json.dumps(state).encode())
 
     def asked(self) -> list[tuple[int, str]]:
-        """The requests that it answered or was answering: number and digest."""
+        """The requests that it has answered or is answering: number and digest."""
         return [(int(number), str(digest)) for number, digest in self._ask("asked")]
 
     def settle(self) -> None:
-        """Wait until it has counted all that a process sent which was killed: its connections are then closed."""
+        """Wait until it has counted all requests of a killed process, that is, until its connections are closed."""
         while self._ask("open"):
             time.sleep(0.01)
 
     def faults(self) -> dict[str, int]:
-        """How many requests failed, by the kind of failure."""
+        """The number of failed requests, by the kind of failure."""
         return dict(self._ask("faults"))
 
     def _ask(self, what: str, body: bytes | None = None) -> Any:
@@ -69,7 +69,7 @@ class Server:
 
 
 def recipe(url: str, **changes: Any) -> Recipe:
-    """An experiment of several conditions and seeds: 440 episodes, 1,100 calls or so."""
+    """An experiment of several conditions and seeds: 440 episodes, about 1,100 calls."""
     raw: dict[str, Any] = {
         "name": "faults",
         "benchmark": {"name": "emoji", "symbols": "codes"},
@@ -84,7 +84,7 @@ def recipe(url: str, **changes: Any) -> Recipe:
 
 
 def start(settings: Recipe, folder: Path, until: Stage = "evaluate") -> None:
-    """Run an experiment in this folder, or go on with the one that is there."""
+    """Run an experiment in this folder, or resume the one that is there."""
     (folder / "runs").mkdir(parents=True, exist_ok=True)
     with Store(folder / "store.db") as store:
         begun = [place.parent for place in (folder / "runs").glob("*/config.toml")]
@@ -94,7 +94,7 @@ def start(settings: Recipe, folder: Path, until: Stage = "evaluate") -> None:
 
 
 def outcome(folder: Path) -> dict[str, Any]:
-    """What came of a run: each episode's verdict, the table, and the lessons."""
+    """The outcome of a run: each episode's verdict, the table, and the lessons."""
     (place,) = [path.parent for path in (folder / "runs").glob("*/config.toml")]
     with Store(folder / "store.db") as store:
         made = store.episodes(place.name)
@@ -106,8 +106,8 @@ def outcome(folder: Path) -> dict[str, Any]:
         problems = store.check()
     table: list[Any] = []
     if (place / "summary.json").is_file():
-        told = ("name", "n", "successes", "errors", "interval")
-        table = [{key: row[key] for key in told} for row in read_summary(place).to_json()["conditions"]]
+        columns = ("name", "n", "successes", "errors", "interval")
+        table = [{key: row[key] for key in columns} for row in read_summary(place).to_json()["conditions"]]
     return {
         "episodes": {key: one.outcome.success for key, one in made.items()},
         "errors": sum(one.outcome.reason == "error" for one in made.values()),
@@ -118,10 +118,10 @@ def outcome(folder: Path) -> dict[str, Any]:
 
 
 def killed(work: Callable[[], None], seconds: float, most: int, server: Server | None = None) -> int:
-    """Do some work in a forked process, again and again, each killed within so many seconds, until it is done.
+    """Do some work in forked processes, each killed within `seconds` at random, until it is done; return the kills.
 
-    After `most` kills it is left alone. The next process begins when the server has counted what the last one sent.
-    Gives the number of kills.
+    After `most` kills, a process may finish. The next process begins when the server has counted the last one's
+    requests.
     """
     kills = 0
     while True:
@@ -147,10 +147,10 @@ _done: dict[int, int] = {}
 
 
 def _ended(child: int) -> bool:
-    found, status = os.waitpid(child, os.WNOHANG)
-    if found:
+    ended, status = os.waitpid(child, os.WNOHANG)
+    if ended:
         _done[child] = status
-    return bool(found)
+    return bool(ended)
 
 
 def _fork(work: Callable[[], None]) -> int:
@@ -170,18 +170,18 @@ def _fork(work: Callable[[], None]) -> int:
 
 
 def alone(work: Callable[[], None]) -> float:
-    """Do some work in a forked process that nobody kills; gives the seconds."""
+    """Do some work in a forked process without kills; return the seconds."""
     began = time.monotonic()
     killed(work, 0.0, 0)
     return time.monotonic() - began
 
 
 def paid_twice(server: Server, folder: Path, since: int = 0) -> dict[str, int]:
-    """Replies that were asked for again, and those among them that had been kept before.
+    """Count the replies that were requested again, and those of them that the journal had already.
 
-    A reply is acknowledged when the journal has it. One that the journal does not have was on its way when the process
-    was killed, and is asked for once more; so an answered request that is not in the journal must have an equal one
-    that came later and is there. Looked at are the requests from the one with the number `since` on.
+    A reply counts as stored when the journal has it. A reply in transit when the process was killed is requested once
+    more, so an answered request that is not in the journal must have an equal, later one that is. Only requests with
+    numbers from `since` on are counted.
     """
     asked = server.asked()
     kept = {number for number in journalled(folder) if number >= since}
@@ -198,7 +198,7 @@ def paid_twice(server: Server, folder: Path, since: int = 0) -> dict[str, int]:
 
 
 def journalled(folder: Path) -> set[int]:
-    """The numbers of the replies that the journal has."""
+    """The numbers of the replies in the journal."""
     with sqlite3.connect(folder / "store.db") as connection:
         rows = connection.execute("SELECT json_extract(body, '$.model') FROM journal WHERE key NOT LIKE '%/asked'")
         kept = {int(name.partition("#")[2]) for (name,) in rows if "#" in (name or "")}
@@ -207,7 +207,7 @@ def journalled(folder: Path) -> set[int]:
 
 
 def runs(folder: Path, kills: int) -> list[dict[str, Any]]:
-    """Whole experiments, killed; and their learning by itself."""
+    """Kills of experiments, and of their learning alone."""
     rows = []
     with answering(program=SERVER) as url:
         settings = recipe(url, seeds=[0, 1] if kills < 50 else [0, 1, 2, 3])
@@ -220,22 +220,22 @@ def runs(folder: Path, kills: int) -> list[dict[str, Any]]:
         with answering(program=SERVER) as url:
             server = Server(url)
             server.set(pause=0.01)
-            place, own = folder / f"run{number}", recipe(url, seeds=settings.seeds)
+            place, same = folder / f"run{number}", recipe(url, seeds=settings.seeds)
             most = min(kills - total["kills"], max(kills // 5, 1))
-            total["kills"] += killed(lambda own=own, place=place: start(own, place), seconds / 3, most, server)  # type: ignore[misc]
-            found = outcome(place)
+            total["kills"] += killed(lambda same=same, place=place: start(same, place), seconds / 3, most, server)  # type: ignore[misc]
+            result = outcome(place)
             total.update(paid_twice(server, place))
-        total["lost"] += len(right["episodes"].keys() - found["episodes"].keys())
-        total["other tables"] += found["table"] != right["table"] or found["episodes"] != right["episodes"]
-        total["other lessons"] += found["lessons"] != right["lessons"]
-        total["problems"] += len(found["problems"])
+        total["lost"] += len(right["episodes"].keys() - result["episodes"].keys())
+        total["other tables"] += result["table"] != right["table"] or result["episodes"] != right["episodes"]
+        total["other lessons"] += result["lessons"] != right["lessons"]
+        total["problems"] += len(result["problems"])
     rows.append(_row("runs", total, runs=number, episodes=number * len(right["episodes"]), seconds=round(seconds, 1)))
     rows.append(_learning(folder, kills // 4))
     return rows
 
 
 def _learning(folder: Path, kills: int) -> dict[str, Any]:
-    """Learning alone: the attempts are gathered, and each copy of the store is learned from under kills."""
+    """Kills of learning alone: the attempts are gathered once, and learning runs on copies of the store."""
     total: Counter[str] = Counter()
     with answering(program=SERVER) as url:
         server, settings = Server(url), recipe(url, conditions=["expel", "erl", "expnote"])
@@ -250,15 +250,15 @@ def _learning(folder: Path, kills: int) -> dict[str, Any]:
             shutil.copytree(folder / "gathered", place)
             since, most = 1 + max(number for number, _ in server.asked()), min(kills - total["kills"], 10)
             total["kills"] += killed(lambda place=place: start(settings, place, "learn"), seconds / 2, most, server)  # type: ignore[misc]
-            found = outcome(place)
-            total["other lessons"] += found["lessons"] != right["lessons"]
-            total["problems"] += len(found["problems"])
+            result = outcome(place)
+            total["other lessons"] += result["lessons"] != right["lessons"]
+            total["problems"] += len(result["problems"])
             total.update(paid_twice(server, place, since))
     return _row("learning", total, runs=number, lessons=len(right["lessons"]))
 
 
 def changes(folder: Path, kills: int) -> list[dict[str, Any]]:
-    """An import, a rollback and a repair, killed."""
+    """Kills of an import, a rollback and a repair."""
     return [_import(folder, kills), _rollback(folder, kills), _repair(folder, kills)]
 
 
@@ -266,8 +266,8 @@ def _import(folder: Path, kills: int) -> dict[str, Any]:
     log = folder / "log.jsonl"
     lines = []
     for number, text in enumerate(texts(500)):
-        said = [{"role": "user", "content": f"{number} {text}"}, {"role": "assistant", "content": text[:40]}]
-        lines.append(json.dumps({"messages": said}))
+        messages = [{"role": "user", "content": f"{number} {text}"}, {"role": "assistant", "content": text[:40]}]
+        lines.append(json.dumps({"messages": messages}))
     log.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
     def work(path: Path) -> None:
@@ -275,11 +275,11 @@ def _import(folder: Path, kills: int) -> dict[str, Any]:
             pool = ScreenedPool(store, "default")
             record(read(log, "messages"), pool, pool.scopes)
 
-    def found(path: Path) -> list[str]:
+    def contents(path: Path) -> list[str]:
         with Store(path) as store:
             return [*sorted(one.id for one in store.trajectories("memory/default")), *store.check()]
 
-    return _again("import", folder, kills, work, found)
+    return _again("import", folder, kills, work, contents)
 
 
 def _rollback(folder: Path, kills: int) -> dict[str, Any]:
@@ -294,11 +294,11 @@ def _rollback(folder: Path, kills: int) -> dict[str, Any]:
         with Memory(path, method="expnote", embedder=None) as memory:
             memory.rollback("then")
 
-    def found(path: Path) -> list[str]:
+    def contents(path: Path) -> list[str]:
         with Memory(path, method="expnote", embedder=None) as memory:
             return [*sorted(one.text for one in memory.lessons()), *memory.store.check()]
 
-    return _again("rollback", folder, kills, work, found, path, whole=True)
+    return _again("rollback", folder, kills, work, contents, path, whole=True)
 
 
 def _repair(folder: Path, kills: int) -> dict[str, Any]:
@@ -314,11 +314,11 @@ def _repair(folder: Path, kills: int) -> dict[str, Any]:
         with Store(path) as store:
             check.repair(store)
 
-    def found(path: Path) -> list[str]:
+    def contents(path: Path) -> list[str]:
         with Store(path) as store:
             return [*sorted(one.model_dump_json() for one in store.lessons("memory/default")), *store.check()]
 
-    return _again("doctor --repair", folder, kills, work, found, path, whole=True)
+    return _again("doctor --repair", folder, kills, work, contents, path, whole=True)
 
 
 def _again(
@@ -326,12 +326,12 @@ def _again(
     folder: Path,
     kills: int,
     work: Callable[[Path], None],
-    found: Callable[[Path], list[str]],
+    contents: Callable[[Path], list[str]],
     source: Path | None = None,
     *,
     whole: bool = False,
 ) -> dict[str, Any]:
-    """Work on copies of a store, killed; with `whole`, each kill must leave all of it done or nothing."""
+    """Kill work on copies of a store; with `whole`, each kill must leave all of it done or nothing."""
     total: Counter[str] = Counter()
     name = "".join(filter(str.isalnum, what))
 
@@ -342,9 +342,9 @@ def _again(
         return path
 
     first = copy(0)
-    before = found(first) if source is not None and what == "rollback" else None
+    before = contents(first) if source is not None and what == "rollback" else None
     seconds = alone(lambda: work(first))
-    right, number = found(first), 0
+    right, number = contents(first), 0
     while total["kills"] < kills:
         number += 1
         path = copy(number)
@@ -356,15 +356,15 @@ def _again(
                 total["kills"] += killed(lambda path=path: work(path), 1.2 * seconds, 1)  # type: ignore[misc]
             except RuntimeError:
                 total["failed"] += 1
-            now = found(path)
+            now = contents(path)
             done = now == right
             total["in between"] += whole and not done and before is not None and now != before
-        total["other ends"] += found(path) != right
+        total["other ends"] += contents(path) != right
     return _row(what, total, runs=number, things=len(right))
 
 
 def memories(folder: Path, kills: int, programs: int = 4, attempts: int = 75) -> dict[str, Any]:
-    """Programs that record into one memory and learn from it, killed and started again; what each was told is kept."""
+    """Kill programs that record into one memory and learn from it; no acknowledged attempt may be lost."""
     path, total = folder / "shared.db", Counter[str]()
     Store(path).close()
     with answering(program=SERVER) as url:
@@ -372,41 +372,41 @@ def memories(folder: Path, kills: int, programs: int = 4, attempts: int = 75) ->
         server.set(pause=0.01)
         os.environ.update(OPENAI_BASE_URL=url, OPENAI_API_KEY="none")
         tails = [folder / f"acknowledged{n}" for n in range(programs)]
-        at_work = {n: _fork(lambda n=n: _remember(path, tails[n], attempts)) for n in range(programs)}  # type: ignore[misc]
-        while at_work:
+        processes = {n: _fork(lambda n=n: _remember(path, tails[n], attempts)) for n in range(programs)}  # type: ignore[misc]
+        while processes:
             time.sleep(_chance.uniform(0.05, 0.6))
-            for n, child in list(at_work.items()):
+            for n, child in list(processes.items()):
                 if _ended(child):
                     total["failed"] += _done.pop(child) != 0
-                    del at_work[n]
-            if at_work and total["kills"] < kills:
-                n = _chance.choice(sorted(at_work))
-                os.kill(at_work[n], signal.SIGKILL)
-                os.waitpid(at_work[n], 0)
+                    del processes[n]
+            if processes and total["kills"] < kills:
+                n = _chance.choice(sorted(processes))
+                os.kill(processes[n], signal.SIGKILL)
+                os.waitpid(processes[n], 0)
                 total["kills"] += 1
-                at_work[n] = _fork(lambda n=n: _remember(path, tails[n], attempts))  # type: ignore[misc]
+                processes[n] = _fork(lambda n=n: _remember(path, tails[n], attempts))  # type: ignore[misc]
         with Memory(path, llm="m", embedder=None, learn="manual") as memory:
             memory.learn()
             kept = [one.id for one in memory.store.trajectories(memory.pool.scope)]
             total["unlearned"] = len(memory.store.unlearned(memory.pool.scope, "erl"))
             total["problems"] = len(memory.store.check())
-        told = [line for tail in tails for line in tail.read_text(encoding="utf-8").split()]
-        total["lost"] = len(set(told) - set(kept))
-        total["twice"] = len(kept) - len(set(kept)) + len(told) - len(set(told))
+        acknowledged = [line for tail in tails for line in tail.read_text(encoding="utf-8").split()]
+        total["lost"] = len(set(acknowledged) - set(kept))
+        total["twice"] = len(kept) - len(set(kept)) + len(acknowledged) - len(set(acknowledged))
         total["asked again"] = max(0, len(server.asked()) - len(kept))
-    return _row("a memory of 4 programs", total, attempts=len(told))
+    return _row("a memory of 4 programs", total, attempts=len(acknowledged))
 
 
 def _remember(path: Path, tail: Path, attempts: int) -> None:
-    """Record until so many attempts are acknowledged, learning now and then; each is written down when it is stored."""
+    """Record until `attempts` are acknowledged, and learn now and then; the ids of stored attempts go to `tail`."""
     done = len(tail.read_text(encoding="utf-8").split()) if tail.exists() else 0
-    with Memory(path, llm="m", embedder=None, learn="manual") as memory, tail.open("a", encoding="utf-8") as told:
+    with Memory(path, llm="m", embedder=None, learn="manual") as memory, tail.open("a", encoding="utf-8") as log:
         for number in range(done, attempts):
             with memory.attempt(f"refund order {number % 40}") as attempt:
                 attempt.step(action=f"lookup_order({number})", observation="shipped")
                 kept = attempt.finish(success=number % 2 == 0)
-            told.write(f"{kept.id}\n")
-            told.flush()
+            log.write(f"{kept.id}\n")
+            log.flush()
             if number % 25 == 24:
                 memory.learn()
 

@@ -1,7 +1,7 @@
-"""Figures of many lessons, many threads and the start of a process, with the targets set for them.
+"""Figures of many lessons, many threads and the start of a process, with their targets.
 
-Always holds: a store is real, in a file or in Postgres; what a fresh process is to show is measured in one; where the
-ideal is known, the figure is what was taken over it.
+Always holds: a store is real, in a file or in Postgres; the start of a process is measured in a fresh one; if the ideal
+is known, the figure is relative to it.
 """
 
 from __future__ import annotations
@@ -52,39 +52,35 @@ print(taken, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
 
 
 def figures(sizes: Sizes) -> list[Figure]:
-    """Lessons that come and are found again, learning, search, and the first recall of a process."""
-    found = []
+    """Adding and recalling lessons, learning, search, and the first recall of a process."""
+    results = []
     small, usual, big = max(sizes.lessons // 10, 1), sizes.lessons, sizes.vectors
     targets = {small: (3e-3, None), usual: (5e-3, 1e-2), big: (25e-3, 4e-2)}
     for size, (again, learns) in targets.items():
         with _filled(size) as memory:
-            found.append(_again(memory, size, again, sizes))
+            results.append(_again(memory, size, again, sizes))
             if learns is not None:
-                found.append(_learned(memory, size, learns, sizes))
+                results.append(_learned(memory, size, learns, sizes))
             if size == big:
-                found += _found_again(memory, size, sizes)
-    return [*found, *_tops(sizes), *_imports(sizes)]
+                results += _first_recall(memory, size, sizes)
+    return [*results, *_tops(sizes), *_imports(sizes)]
 
 
 @contextmanager
 def _filled(size: int) -> Iterator[Memory]:
-    """A default memory with so many heuristics, whose vectors are stored."""
+    """A default memory with `size` heuristics and their stored vectors."""
     with ExitStack() as stack:
         folder = stack.enter_context(TemporaryDirectory(prefix="seasoned-bench-"))
         url = stack.enter_context(answering())
         with openai.OpenAI(base_url=url, api_key="none", max_retries=0) as client:
             client.put("/told", body=_TAUGHT, cast_to=object)
         model = stack.enter_context(closing(OpenAIChat("m", base_url=url, max_retries=0)))
-        given = {"llm": model, "learn": "manual", "embedder": HashingEmbedder(DIM)}
-        memory = stack.enter_context(Memory(Path(folder) / "memory.db", **given))
-        made = [Lesson(kind="heuristic", text=f"When {text}: look order {n} up.") for n, text in _numbered(size)]
-        memory.pool.add(made)
+        options = {"llm": model, "learn": "manual", "embedder": HashingEmbedder(DIM)}
+        memory = stack.enter_context(Memory(Path(folder) / "memory.db", **options))
+        rules = (f"When {text}: look order {n} up." for n, text in enumerate(texts(size)))
+        memory.pool.add([Lesson(kind="heuristic", text=rule) for rule in rules])
         memory.recall("refund order 17")
         yield memory
-
-
-def _numbered(size: int) -> Iterator[tuple[int, str]]:
-    return enumerate(texts(size))
 
 
 def _again(memory: Memory, size: int, target: float, sizes: Sizes) -> Figure:
@@ -98,7 +94,7 @@ def _again(memory: Memory, size: int, target: float, sizes: Sizes) -> Figure:
 
 
 def _learned(memory: Memory, size: int, target: float, sizes: Sizes) -> Figure:
-    """Learning from one attempt, less what the model's replies take: the server answers at once, in its own process."""
+    """Learning from one attempt, without the model's time: the server answers at once, in its own process."""
     number, taken = count(), []
     for turn in range(sizes.repeats + 1):
         with memory.attempt(f"refund order {next(number)}") as attempt:
@@ -111,16 +107,16 @@ def _learned(memory: Memory, size: int, target: float, sizes: Sizes) -> Figure:
     return Figure(f"Memory (erl): learn from one attempt among {size:,}", tuple(taken), target=target)
 
 
-def _found_again(memory: Memory, size: int, sizes: Sizes) -> list[Figure]:
-    """A search by a common word, and a fresh process: its first recall, and the memory that it takes."""
+def _first_recall(memory: Memory, size: int, sizes: Sizes) -> list[Figure]:
+    """A search by a common word, and the first recall and the memory of a fresh process."""
     scope, path = memory.pool.scope, memory.store.path
     word = seconds(lambda: memory.store.lessons(scope, query="order", limit=50), sizes.repeats)
     taken, rss = [], []
     for _ in range(min(sizes.repeats, 3)):
         command = [sys.executable, "-c", _FRESH, str(path), str(DIM)]
-        said = subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()
-        taken.append(float(said[0]))
-        rss.append(float(said[1]) / 1e3)
+        output = subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()
+        taken.append(float(output[0]))
+        rss.append(float(output[1]) / 1e3)
     return [
         Figure(f"search for a common word, {size:,} lessons", word, target=0.05),
         Figure(f"first recall of a process, {size:,} lessons with vectors", tuple(taken), unit="s", target=0.5),
@@ -129,61 +125,61 @@ def _found_again(memory: Memory, size: int, sizes: Sizes) -> list[Figure]:
 
 
 def _tops(sizes: Sizes) -> list[Figure]:
-    """The best ten of many vectors, with their share among the truly best ten."""
-    found = []
+    """The search for the best ten of many vectors, and the share of the true ten that it finds."""
+    results = []
     for size, target in ((sizes.vectors, 2e-3), (10 * sizes.vectors, 1e-2)):
         rows, queries = unit_rows(size, DIM), unit_rows(10, DIM)
         matrix = Matrix(DIM)
         matrix.hold(rows)
         hits = [len({*matrix.best(q, 10)[0]} & {*np.argsort(-(rows @ q), kind="stable")[:10]}) for q in queries]
-        asked = cycle(queries)
-        taken = seconds(partial(_search, matrix, asked), sizes.repeats, inner=5)
+        endless = cycle(queries)
+        taken = seconds(partial(_search, matrix, endless), sizes.repeats, inner=5)
         share = f"{sum(hits) / 100:.2f} of the best ten"
-        found.append(Figure(f"Matrix.best: top-10 of {size:,} x {DIM}, {share}", taken, target=target))
-    return found
+        results.append(Figure(f"Matrix.best: top-10 of {size:,} x {DIM}, {share}", taken, target=target))
+    return results
 
 
-def _search(matrix: Matrix, asked: Iterator[NDArray[np.float32]]) -> None:
-    matrix.best(next(asked), 10)
+def _search(matrix: Matrix, queries: Iterator[NDArray[np.float32]]) -> None:
+    matrix.best(next(queries), 10)
 
 
 def _imports(sizes: Sizes) -> list[Figure]:
     taken: dict[str, list[float]] = {"pass": [], "import seasoned.memory": []}
     for turn in range(sizes.repeats + 1):
-        for program, list_ in taken.items():
+        for program, samples in taken.items():
             began = time.perf_counter()
             subprocess.run([sys.executable, "-c", program], check=True)
             if turn:
-                list_.append(time.perf_counter() - began)
+                samples.append(time.perf_counter() - began)
     return [above("`import seasoned.memory`, without the interpreter", *taken.values(), target=0.2)]
 
 
 def threads(sizes: Sizes) -> list[Figure]:
-    """Jobs and episodes on 64 threads, over what is ideal: the waiting of all calls, shared by the threads."""
+    """Jobs and episodes on up to 64 threads; the ideal is the waiting time of all calls, shared by the threads."""
     one, many = sizes.job_seconds, 64
     taken = seconds(lambda: run_jobs(lambda _: time.sleep(one), range(many), many), max(5, sizes.repeats // 2))
-    found = [Figure(f"64 jobs of {one * 1e3:g} ms on 64 threads", taken, target=1.05 * one)]
+    results = [Figure(f"64 jobs of {one * 1e3:g} ms on 64 threads", taken, target=1.05 * one)]
     for kind in ("SQLite", "Postgres"):
         for workers, target in ((16, 1.05), (64, 1.3)):
             what = f"{sizes.calls * 25:,} episodes of EMOJI on {workers} threads, {kind}, over the ideal"
             try:
                 over = tuple(_episodes(kind, workers, sizes) for _ in range(2))
             except MissingExtraError as error:
-                found.append(Figure(what, unit="x", target=target, missing=str(error)))
+                results.append(Figure(what, unit="x", target=target, missing=str(error)))
                 continue
-            found.append(Figure(what, over, unit="x", target=target))
-    return found
+            results.append(Figure(what, over, unit="x", target=target))
+    return results
 
 
 def _episodes(kind: str, workers: int, sizes: Sizes) -> float:
-    """How often the ideal time an experiment takes; one of few episodes is taken off, for its start and report."""
+    """An experiment's time as a multiple of the ideal; a run of few episodes is subtracted, for start and report."""
     spent = [_experiment(kind, workers, episodes, sizes) for episodes in (2, sizes.calls * 25)]
     (few, calls_few), (all_, calls) = spent
     return (all_ - few) / ((calls - calls_few) * sizes.job_seconds / workers)
 
 
 def _experiment(kind: str, workers: int, episodes: int, sizes: Sizes) -> tuple[float, int]:
-    """Seconds and calls of an experiment of so many episodes: so many seeds of 25 tests at most."""
+    """The seconds and the model calls of an experiment with this number of episodes."""
     with ExitStack() as stack:
         url = stack.enter_context(answering(sizes.job_seconds))
         model = stack.enter_context(closing(OpenAIChat("m", base_url=url, max_retries=0)))

@@ -1,9 +1,9 @@
-"""A chat server that answers at once, as a program of its own so that it shares no interpreter lock with its client.
+"""A chat server that answers at once; a separate program, so that it shares no interpreter lock with its client.
 
-It prints its port and serves until its standard input ends; given a number, it takes so many seconds for each answer.
-Always holds: it listens on loopback alone; a request for one of several values gets the first of them, any other
-request the same short text. Once a PUT has brought a message, that is the answer to everything, with the number of the
-request for each NUMBER in it, and a GET takes out the requests that came since the last one.
+It prints its port and serves until its standard input ends; given a number, it waits that many seconds before each
+answer. Always holds: it listens on loopback only; a request for one of several values gets the first of them, and any
+other request the same short text. After a PUT with a message, that message is the answer to every request, with the
+request's number for each NUMBER in it, and a GET returns the requests since the last GET.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from itertools import count
 from typing import Any
 
 _PAUSE = float(sys.argv[1]) if len(sys.argv) > 1 else 0.0
-_told: list[str] = []
-_asked: list[Any] = []
+_messages: list[str] = []
+_requests: list[Any] = []
 _numbers = count()
 
 
@@ -30,27 +30,27 @@ class Chat(BaseHTTPRequestHandler):
     wbufsize = -1  # head and body leave in one packet
 
     def do_POST(self) -> None:
-        """Answer."""
-        asked = json.loads(self._body())
+        """Answer a request."""
+        request = json.loads(self._body())
         time.sleep(_PAUSE)
-        message = {"role": "assistant", "content": _first_choice(asked.get("response_format")) or "joy, relief"}
-        if _told:
-            _asked.append(asked)
-            message = json.loads(_told[-1].replace("NUMBER", str(next(_numbers))))
+        message = {"role": "assistant", "content": _first_choice(request.get("response_format")) or "joy, relief"}
+        if _messages:
+            _requests.append(request)
+            message = json.loads(_messages[-1].replace("NUMBER", str(next(_numbers))))
         choice = {"index": 0, "finish_reason": "stop", "message": message}
         used = {"prompt_tokens": 700, "completion_tokens": 5, "total_tokens": 705}
         answer = {"id": "c", "object": "chat.completion", "created": 0, "model": "m", "choices": [choice]}
         self._send({**answer, "usage": used})
 
     def do_PUT(self) -> None:
-        """Keep the message that is the answer from now on."""
-        _told.append(self._body().decode())
+        """Set the message that is the answer from now on."""
+        _messages.append(self._body().decode())
         self._send({})
 
     def do_GET(self) -> None:
-        """Hand over the requests since the last time."""
-        taken, _asked[:] = list(_asked), []
-        self._send(taken)
+        """Return the requests since the last time."""
+        requests, _requests[:] = list(_requests), []
+        self._send(requests)
 
     def _body(self) -> bytes:
         return self.rfile.read(int(self.headers["Content-Length"]))
@@ -64,11 +64,11 @@ class Chat(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Say nothing."""
+        """Log nothing."""
 
 
 def _first_choice(form: Any) -> str:
-    """The JSON text of the first value that a schema allows, "" when there is none."""
+    """The JSON text of the first value that a schema lists; "" if it lists none."""
     try:
         return json.dumps(form["json_schema"]["schema"]["enum"][0])
     except (TypeError, KeyError, IndexError):

@@ -1,6 +1,6 @@
-"""Malformed replies for every parser: none may raise, and none may take longer than its text is long.
+"""Malformed replies for every parser: none may raise, and the time must be linear in the length.
 
-The replies are made from sound ones of each form, cut, doubled, shuffled, nested and mixed with noise. Always holds:
+The replies are made from valid ones of each form, cut, doubled, shuffled, nested and mixed with noise. Always holds:
 the same seed makes the same replies.
 """
 
@@ -53,7 +53,7 @@ PARSERS: dict[str, Callable[[str], object]] = {
     "a server's body": lambda text: _body(text.encode("utf-8", "replace")),
 }
 _SCHEMAS = (heuristic_schema(True), operations_schema(2), ranking_schema(5, 3))
-_SOUND = (
+_VALID = (
     "THINK[I was told of rain, so it is sadness.]\nANSWER[sadness]\nNOTE[rain: sadness, calm]",
     "Thought: it names two pages\nAction: Search[Milk (film)]\nObservation: no page\nFinish[1994]",
     '{"thought": "look", "action": "Search[Milk]"}',
@@ -94,7 +94,7 @@ _LONG = (
 
 def reply(chance: random.Random) -> str:
     """A malformed reply."""
-    text = chance.choice(_SOUND)
+    text = chance.choice(_VALID)
     for _ in range(chance.randint(1, 4)):
         how, place = chance.randrange(7), chance.randrange(len(text) + 1)
         if how == 0:
@@ -106,7 +106,7 @@ def reply(chance: random.Random) -> str:
         elif how == 3:
             text = text[:place] + text[place + chance.randint(1, 6) :]
         elif how == 4:
-            text = text[:place] + chance.choice(_SOUND) + text[place:]
+            text = text[:place] + chance.choice(_VALID) + text[place:]
         elif how == 5:
             text = chance.choice(_NOISE[:8]) * chance.randint(1, 60) + text
         else:
@@ -114,9 +114,9 @@ def reply(chance: random.Random) -> str:
     return text[:2000]
 
 
-def _some(given: tuple[int, int]) -> tuple[int, list[str]]:
-    """Put so many replies of a seed through every parser; gives their number, and what was raised."""
-    seed, number = given
+def _parse(job: tuple[int, int]) -> tuple[int, list[str]]:
+    """Put replies through every parser; takes (seed, number of replies), and returns the number and the errors."""
+    seed, number = job
     chance, crashes = random.Random(seed), list[str]()
     for _ in range(number):
         text = reply(chance)
@@ -134,25 +134,25 @@ def _body(content: bytes) -> object:
 
 
 def replies(number: int) -> dict[str, Any]:
-    """So many replies through every parser."""
+    """Put malformed replies through every parser."""
     parts = max(number // 2000, 1)
     jobs = [(seed, number // parts) for seed in range(parts)]
     began = time.monotonic()
     with ProcessPoolExecutor(os.cpu_count()) as pool:
-        done = list(pool.map(_some, jobs))
-    crashes = [one for _, some in done for one in some]
+        done = list(pool.map(_parse, jobs))
+    crashes = [crash for _, crashes in done for crash in crashes]
     row = {"what": "malformed replies", "replies": sum(n for n, _ in done), "parsers": len(PARSERS)}
     seconds = round(time.monotonic() - began, 1)
     return {**row, "seconds": seconds, "crashes": len(crashes), "first": crashes[:3], "ok": not crashes}
 
 
 def lengths(most: int = 1_000_000) -> dict[str, Any]:
-    """How much more of a core's time each parser takes for a text ten times as long, at worst: 10 is linear."""
+    """The worst factor of a parser's processor time for a text ten times as long: 10 is linear."""
     worst: list[tuple[float, str, float]] = []
     for name, parser in PARSERS.items():
-        for unit in (*_LONG, *_SOUND):
+        for unit in (*_LONG, *_VALID):
             short, long = (_seconds(parser, (unit * (size // len(unit) + 1))[:size]) for size in (most // 10, most))
-            # What takes less than that is over before it can be timed beside other work.
+            # Shorter times cannot be measured reliably beside other work.
             worst.append((long / max(short, 2e-3), f"{name}: {unit[:24]!r}", long))
     factor, where, _ = max(worst)
     slowest = max(worst, key=lambda one: one[2])
@@ -170,4 +170,4 @@ def _seconds(parser: Callable[[str], object], text: str, repeats: Sequence[int] 
 
 
 if __name__ == "__main__":
-    print(json.dumps(_some((0, 100))))
+    print(json.dumps(_parse((0, 100))))

@@ -1,7 +1,7 @@
 """Figures of Memory: adding and recalling lessons, whole attempts, and many processes that write into one store.
 
-Always holds: the store is a real one in a file, and nothing of what Memory does is left out: secrets are looked for,
-texts are looked at, and each write is durable when it returns.
+Always holds: the store is a real one in a file, and Memory does all its work: it masks secrets, checks texts, and each
+write is durable when it returns.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ _NEAREST = 10
 
 
 def figures(sizes: Sizes) -> list[Figure]:
-    """Adding one by one and in batches, recall among few and many, and an attempt from its beginning to its end."""
+    """Adding one by one and in batches, recall among few and many, and a complete attempt."""
     with _memory() as memory:
         number = count()
         one = seconds(lambda: memory.add(_text(number)), sizes.repeats, inner=10)
         batch = [f"{next(number)} {text}" for text in texts(sizes.batch)]
         many = seconds(lambda: memory.add(batch), sizes.repeats)
-        found = [
+        results = [
             Figure("memory: add one lesson, durable", one, target=1e-3),
             Figure(
                 f"memory: add {sizes.batch:,} lessons at once, each",
@@ -49,22 +49,22 @@ def figures(sizes: Sizes) -> list[Figure]:
                 target=1e-4,
             ),
         ]
-    return [*found, *_among(sizes.lessons, 1e-3, sizes), *_among(sizes.vectors, 2e-2, sizes)]
+    return [*results, *_among(sizes.lessons, 1e-3, sizes), *_among(sizes.vectors, 2e-2, sizes)]
 
 
 def _among(size: int, target: float, sizes: Sizes) -> list[Figure]:
-    asked, turn = texts(20), count()
+    queries, turn = texts(20), count()
     with _memory() as memory:
         memory.add([f"{n} {text}" for n, text in enumerate(texts(size))])
 
         def search() -> None:
-            memory.pool.nearest_lessons(asked[next(turn) % 20], _NEAREST)
+            memory.pool.nearest_lessons(queries[next(turn) % 20], _NEAREST)
 
         near = seconds(search, sizes.repeats, inner=5)
-        recalled = seconds(lambda: memory.recall(asked[next(turn) % 20]), sizes.repeats, inner=5)
+        recalled = seconds(lambda: memory.recall(queries[next(turn) % 20]), sizes.repeats, inner=5)
         attempted = seconds(lambda: _attempt(memory), sizes.repeats, inner=5)
         with Memory(memory.store, method="erl", embedder=_embedder()) as usual:
-            chosen = seconds(lambda: usual.recall(asked[next(turn) % 20]), sizes.repeats)
+            chosen = seconds(lambda: usual.recall(queries[next(turn) % 20]), sizes.repeats)
     return [
         Figure(f"memory: top-{_NEAREST} of {size:,} lessons by meaning", near, target=target),
         Figure(f"Memory.recall among {size:,} lessons, framed", recalled, target=5e-2),
@@ -74,7 +74,7 @@ def _among(size: int, target: float, sizes: Sizes) -> list[Figure]:
 
 
 def processes(sizes: Sizes) -> list[Figure]:
-    """Eight processes that record attempts into one file at once, each into the same namespace."""
+    """Eight processes that record attempts into the same namespace of one file at once."""
     attempts = sizes.calls * 25
     writers = 8 if attempts >= 1000 else 2
     with TemporaryDirectory(prefix="seasoned-bench-") as folder:
@@ -83,19 +83,19 @@ def processes(sizes: Sizes) -> list[Figure]:
         command = [sys.executable, str(_WORKER), str(path), str(attempts)]
         began = time.perf_counter()
         started = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(writers)]
-        said = [process.communicate()[0] for process in started]
-        failed = sum(attempts if p.returncode else int(out) for p, out in zip(started, said, strict=True))
+        outputs = [process.communicate()[0] for process in started]
+        failed = sum(attempts if p.returncode else int(out) for p, out in zip(started, outputs, strict=True))
         spent = time.perf_counter() - began
         with Store(path) as store:
             kept = store.count_trajectories("memory/default")
             problems = len(store.check())
     what = f"{writers} processes x {attempts:,} attempts into one file"
-    wanted = writers * attempts
+    total = writers * attempts
     return [
-        Figure(f"{what}: lost", (float(wanted - failed - kept),), unit="attempts", target=0.0),
+        Figure(f"{what}: lost", (float(total - failed - kept),), unit="attempts", target=0.0),
         Figure(f"{what}: failed", (float(failed),), unit="attempts", target=0.0),
         Figure(f"{what}: problems of the store", (float(problems),), unit="problems", target=0.0),
-        Figure(f"{what}, starts included", (wanted / spent,), unit="attempts/s"),
+        Figure(f"{what}, starts included", (total / spent,), unit="attempts/s"),
     ]
 
 

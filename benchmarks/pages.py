@@ -1,7 +1,7 @@
 """Figures of the page: how long `seasoned serve` takes to answer when the store is big.
 
 The real program serves a real store over loopback. Always holds: an answer is timed from the request to the last byte
-of its body, with status 200; a search asks for something that the one before it did not.
+of its body, and has status 200; each search differs from the one before it.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from seasoned.store.sql import Store
 from seasoned.types import Lesson, Outcome, Step, Trajectory
 
 _SCOPE = "memory/default"
-_RUNS = 200  # as many as the list of runs shows
+_RUNS = 200  # the length of the page's list
 _TARGET = 0.1
 _SERVE = "from seasoned.cli import main; main()"
 
@@ -47,7 +47,7 @@ def figures(sizes: Sizes) -> list[Figure]:
 
 
 def _pages(get: Callable[..., bytes], sizes: Sizes, shown: list[str]) -> list[Figure]:
-    turn, asked = count(), [text.split() for text in texts(50)]
+    turn, queries = count(), [text.split() for text in texts(50)]
     syllables = ("ba", "fo", "gu", "je", "lo", "pe", "so", "we")
     began = time.perf_counter()
     get("/lessons")
@@ -57,14 +57,14 @@ def _pages(get: Callable[..., bytes], sizes: Sizes, shown: list[str]) -> list[Fi
     while b"is getting ready" in get("/lessons", q="an order that was shipped", by="meaning"):
         time.sleep(0.2)
     ready = time.perf_counter() - began
-    wanted: dict[str, Callable[[], object]] = {
+    requests: dict[str, Callable[[], object]] = {
         "lessons": lambda: get("/lessons"),
         "lessons, far down": lambda: get("/lessons", before=sizes.vectors // 2 - next(turn)),
         "search by words, in every lesson": lambda: get("/lessons", q=syllables[next(turn) % 8]),
-        "search by words, in few lessons": lambda: get("/lessons", q=asked[next(turn) % 50][0]),
+        "search by words, in few lessons": lambda: get("/lessons", q=queries[next(turn) % 50][0]),
         "search by words, in no lesson": lambda: get("/lessons", q=f"xyz{next(turn)}"),
         "search by words in one pool, in no lesson": lambda: get("/lessons", q=f"xyz{next(turn)}", scope=_SCOPE),
-        "search by meaning": lambda: get("/lessons", q=" ".join(asked[next(turn) % 50][:6]), by="meaning"),
+        "search by meaning": lambda: get("/lessons", q=" ".join(queries[next(turn) % 50][:6]), by="meaning"),
         "one lesson": lambda: get("/lesson", id=shown[1 + next(turn) % (len(shown) - 1)]),
         "one lesson, shown in every attempt": lambda: get("/lesson", id=shown[0]),
         "attempts": lambda: get("/attempts"),
@@ -73,16 +73,16 @@ def _pages(get: Callable[..., bytes], sizes: Sizes, shown: list[str]) -> list[Fi
         "snapshots": lambda: get("/snapshots"),
     }
     what = f"page, {sizes.vectors:,} lessons"
-    found = [Figure(f"{what}: {name}", seconds(work, sizes.repeats), target=_TARGET) for name, work in wanted.items()]
+    main = [Figure(f"{what}: {name}", seconds(work, sizes.repeats), target=_TARGET) for name, work in requests.items()]
     early = [
         Figure(f"{what}: the first answer of all", (first, first), target=_TARGET),
         Figure(f"{what}: by meaning at the start, by words still", (searched, searched), target=_TARGET),
     ]
-    return [*found, *early, Figure(f"{what}: search by meaning, ready after", (ready, ready))]
+    return [*main, *early, Figure(f"{what}: search by meaning, ready after", (ready, ready))]
 
 
 def _fill(path: Path, sizes: Sizes) -> list[str]:
-    """A store with lessons, attempts in which they were shown, and runs; gives ids of lessons to look at."""
+    """Fill a store with lessons, attempts that show them, and runs; return the ids of some lessons."""
     made = [
         Lesson(id=f"les-{n:012x}", kind="heuristic", text=f"{n} {text}", sources=(f"tra-{n % sizes.lessons}",))
         for n, text in enumerate(texts(sizes.vectors))
@@ -110,14 +110,14 @@ def _attempt(number: int, lessons: list[Lesson]) -> Trajectory:
 
 
 def _embed(path: Path, name: str) -> None:
-    """Have the vectors in the store, as they are where somebody has searched or recalled before."""
+    """Store the vectors, as an earlier search or recall does."""
     with Store(path) as store:
         ExperiencePool(store, _SCOPE, embedder=embedder(name)).nearest_lessons("anything", 1)
 
 
 @contextmanager
 def _served(path: Path, name: str) -> Iterator[Callable[..., bytes]]:
-    """A function that asks `seasoned serve` for a page, while the block runs."""
+    """Run `seasoned serve` during the block; yields a function that requests a page."""
     options = ["--port", "0", "--store", str(path), "--embedder", name, "--runs", str(path.parent / "runs")]
     command = [sys.executable, "-c", _SERVE, "serve", *options]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as program:

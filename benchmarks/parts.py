@@ -1,6 +1,6 @@
 """Figures of the parts: search over vectors, threads, the store, the static embedder, and the word matching of ExpNote.
 
-Always holds: every part is the real one on a real file; what a repeat writes is new to the store.
+Always holds: every part is the real one on a real file; each repeat writes new data.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ def vectors(sizes: Sizes) -> list[Figure]:
     with fresh_store() as store:
         pool = ExperiencePool(store, "bench", embedder=HashingEmbedder(DIM))
         pool.add(notes(sizes.lessons))
-        asked = texts(20)
-        warm = seconds(lambda: pool.nearest_lessons(asked[next(turn) % 20], 10, "note"), sizes.repeats, inner=5)
+        samples = texts(20)
+        warm = seconds(lambda: pool.nearest_lessons(samples[next(turn) % 20], 10, "note"), sizes.repeats, inner=5)
     return [
         Figure(f"top-10 of {sizes.vectors:,} vectors of {DIM} dimensions", bare, target=0.02),
         Figure(f"pool.nearest_lessons: top-10 of {sizes.lessons:,} lessons, query embedded", warm),
@@ -47,7 +47,7 @@ def vectors(sizes: Sizes) -> list[Figure]:
 
 
 def jobs(sizes: Sizes) -> list[Figure]:
-    """Jobs that only wait, as those of a model server do."""
+    """Jobs that only wait, like calls of a model server."""
     one = sizes.job_seconds
     taken = seconds(lambda: run_jobs(lambda _: time.sleep(one), range(_JOBS), _THREADS), max(5, sizes.repeats // 2))
     ideal = one * _JOBS / _THREADS
@@ -55,7 +55,7 @@ def jobs(sizes: Sizes) -> list[Figure]:
 
 
 def store(sizes: Sizes) -> list[Figure]:
-    """Writes, each durable when it returns, into a store that holds many lessons."""
+    """Durable writes into a store with many lessons."""
     with fresh_store() as opened:
         pool, number = ExperiencePool(opened, "bench"), count()
         pool.add(notes(sizes.lessons))
@@ -73,7 +73,7 @@ def store(sizes: Sizes) -> list[Figure]:
 
 
 def static(sizes: Sizes) -> list[Figure]:
-    """The default embedder, texts a second."""
+    """The default embedder, in texts per second."""
     what = "static embedder, the texts of EMOJI"
     try:
         made = embedder("static")
@@ -86,12 +86,12 @@ def static(sizes: Sizes) -> list[Figure]:
 
 
 def recall(sizes: Sizes) -> list[Figure]:
-    """The notes of ExpNote for a case, found by their words: with nothing changed, and after a note was added."""
+    """ExpNote's notes for a case: without a change before, and after a note was added."""
     with fresh_store() as opened:
         pool, turn = ExperiencePool(opened, "bench"), count()
-        made = pool.add(notes(sizes.lessons))
+        stored = pool.add(notes(sizes.lessons))
         cases = [
-            Task(id=str(i), text=f"{' '.join(n.key for n in made[i::37][:5])} {t}") for i, t in enumerate(texts(20))
+            Task(id=str(i), text=f"{' '.join(n.key for n in stored[i::37][:5])} {t}") for i, t in enumerate(texts(20))
         ]
         method = ExpNote(k=5)
         added = iter(_renewed(notes(sizes.repeats + 1)))

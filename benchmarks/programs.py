@@ -1,7 +1,7 @@
-"""Figures of whole programs: the start of an import and of the command line, and what an install weighs.
+"""Figures of whole programs: the start of an import and of the command line, and the size of an install.
 
-Always holds: each start is a new interpreter, the one that runs the benchmarks; the install is the only thing here that
-needs a network, and is done on demand alone.
+Always holds: each start is a new process of the interpreter that runs the benchmarks; only the install needs a network,
+and it is done only on demand.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ _TOOLS = ("pip", "setuptools", "wheel")
 
 
 def starts(sizes: Sizes) -> list[Figure]:
-    """A bare interpreter, `import seasoned` and `seasoned --help`, taken in turn so that a busy machine hits all."""
+    """A bare interpreter, `import seasoned` and `seasoned --help`, in turn, so that a busy machine slows all."""
     programs = {"bare": "pass", "import": "import seasoned", "help": _HELP}
     taken: dict[str, list[float]] = {name: [] for name in programs}
     for turn in range(sizes.repeats + 1):
         for name, program in programs.items():
             began = time.perf_counter()
             subprocess.run([sys.executable, "-c", program], check=True, stdout=subprocess.DEVNULL)
-            if turn:  # the first one compiles and warms the disk
+            if turn:  # the first start compiles, and warms the disk cache
                 taken[name].append(time.perf_counter() - began)
     return [
         Figure("a bare interpreter (for comparison)", tuple(taken["bare"])),
@@ -37,23 +37,23 @@ def starts(sizes: Sizes) -> list[Figure]:
     ]
 
 
-def install(wanted: bool) -> list[Figure]:
-    """Size and number of packages of the core in a new environment, itself included, pip's own tools left out."""
+def install(measure: bool) -> list[Figure]:
+    """The size and number of packages of the core in a new environment, without pip's own tools."""
     names = ("core install: its files", "core install: the blocks they take on this disk", "core install: packages")
     units, targets = ("MB", "MB", "packages"), (170, None, 32)
-    if not wanted:
+    if not measure:
         why = "not measured (--install)"
         return [Figure(n, unit=u, target=t, missing=why) for n, u, t in zip(names, units, targets, strict=True)]
     with TemporaryDirectory(prefix="seasoned-install-") as folder:
         subprocess.run([sys.executable, "-m", "venv", folder], check=True)
         pip = [str(Path(folder, "bin", "python")), "-m", "pip", "--disable-pip-version-check", "--no-input"]
         subprocess.run([*pip, "install", "--quiet", str(ROOT)], check=True)
-        found = weight(Path(folder))
-    return [Figure(n, (value,), unit=u, target=t) for n, value, u, t in zip(names, found, units, targets, strict=True)]
+        values = weight(Path(folder))
+    return [Figure(n, (value,), unit=u, target=t) for n, value, u, t in zip(names, values, units, targets, strict=True)]
 
 
 def weight(environment: Path) -> tuple[float, float, int]:
-    """Megabytes in the files and on the disk, and packages of an environment, pip's own tools left out."""
+    """The megabytes of files and of disk blocks, and the number of packages, without pip's own tools."""
     site = next((environment / "lib").glob("python*/site-packages"))
     packages = [p for p in site.glob("*.dist-info") if p.name.split("-")[0] not in _TOOLS]
     files = [p for p in site.rglob("*") if p.is_file() and p.relative_to(site).parts[0].split("-")[0] not in _TOOLS]

@@ -1,7 +1,7 @@
 """Measures how fast Seasoned is: `make bench`, or `python benchmarks/run.py [--quick] [--install] [--only WORD]`.
 
 Prints a table and writes results.json beside this file, with the facts of the machine. Always holds: each figure is
-taken several times after a warm-up, and all samples are in the file; a missed target is shown, and is no error.
+taken several times after a warm-up, and all samples are in the file; a missed target is shown, and is not an error.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ _LIBRARIES = ("numpy", "openai", "pydantic", "sqlalchemy")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Measure, print, write; gives the exit code."""
-    asked = _asked(arguments)
-    sizes = QUICK if asked.quick else Sizes()
+    """Measure, print and write; return the exit code."""
+    args = _parse_args(arguments)
+    sizes = QUICK if args.quick else Sizes()
     groups: dict[str, Callable[[], list[Figure]]] = {
         "start": lambda: programs.starts(sizes),
-        "install": lambda: programs.install(asked.install),
+        "install": lambda: programs.install(args.install),
         "calls": lambda: calls.figures(sizes),
         "shares": lambda: shares.figures(sizes),
         "vectors": lambda: parts.vectors(sizes),
@@ -52,28 +52,28 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "large": lambda: large.figures(sizes),
         "threads": lambda: large.threads(sizes),
     }
-    if asked.only and asked.only not in groups:
-        print(f"there is no group {asked.only!r}; there are {', '.join(groups)}", file=sys.stderr)
+    if args.only and args.only not in groups:
+        print(f"there is no group {args.only!r}; there are {', '.join(groups)}", file=sys.stderr)
         return 2
     before = _load()
     figures: list[Figure] = []
     for name, measure in groups.items():
-        if asked.only in (None, name):
+        if args.only in (None, name):
             print(f"measuring: {name} ..", file=sys.stderr, flush=True)
             figures += measure()
     facts = {**machine(), "load_before": before, "load_after": _load()}
     rows = [figure.plain() for figure in figures]
-    result = {"at": now(), "quick": asked.quick, "machine": facts, "figures": rows}
-    asked.out.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
+    result = {"at": now(), "quick": args.quick, "machine": facts, "figures": rows}
+    args.out.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
     console = Console(width=None if sys.stdout.isatty() else 150)
     console.print(table(figures))
     console.print(f"{facts['cpu']}, {facts['cores']} cores, Python {facts['python']}; load {before} to {_load()}")
-    console.print(f"written to {asked.out}", soft_wrap=True)
+    console.print(f"written to {args.out}", soft_wrap=True)
     return 0
 
 
 def machine() -> dict[str, Any]:
-    """What the figures depend on: the processor, its cores, the memory, the system, Python and the libraries."""
+    """The facts of the machine: processor, cores, memory, system, Python and libraries."""
     try:
         memory = round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e9, 1)
     except (ValueError, OSError, AttributeError):
@@ -93,15 +93,15 @@ def _cpu() -> str:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
     except OSError:
         lines = []
-    named = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
-    return named[0] if named else platform.processor() or platform.machine()
+    models = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return models[0] if models else platform.processor() or platform.machine()
 
 
 def _load() -> float | None:
     return round(os.getloadavg()[0], 2) if hasattr(os, "getloadavg") else None
 
 
-def _asked(arguments: Sequence[str] | None) -> argparse.Namespace:
+def _parse_args(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="Measure how fast Seasoned is on this machine.")
     parser.add_argument(
         "--quick", action="store_true", help="tiny sizes, to see that it works; the figures mean nothing"

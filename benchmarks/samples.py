@@ -1,6 +1,6 @@
-"""What is measured on: notes, texts and vectors, made up from a seed.
+"""Sample notes, texts and vectors for the benchmarks, from a seed.
 
-Always holds: the same numbers give the same notes, texts and vectors.
+Always holds: the same arguments give the same notes, texts and vectors.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ def texts(n: int, length: int = 15) -> list[str]:
 def notes(n: int) -> list[Lesson]:
     """Notes as ExpNote writes them: a key of one or two words, some values with their counts."""
     rng = random.Random(2)
-    made = []
+    lessons = []
     for _ in range(n):
         values = {feeling: rng.randint(1, 4) for feeling in rng.sample(_FEELINGS, 4)}
         key, text = words(rng, rng.randint(1, 2)), ", ".join(values)
-        made.append(Lesson(kind="note", key=key, text=text, method="expnote", data={"values": values}))
-    return made
+        lessons.append(Lesson(kind="note", key=key, text=text, method="expnote", data={"values": values}))
+    return lessons
 
 
 def unit_rows(n: int, dim: int) -> NDArray[np.float32]:

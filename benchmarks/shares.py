@@ -1,7 +1,7 @@
-"""How much of an attempt's wall time is the framework's own, where a model takes a quarter of a second for each reply.
+"""The framework's share of an attempt's wall time, with a model that takes a quarter of a second for each reply.
 
-Always holds: attempts are those of a whole experiment on HotpotQA's own questions, one at a time, with their search,
-their journal and their record; what the server and the connection take counts as the framework's.
+Always holds: the attempts are those of a whole experiment on HotpotQA's questions, one at a time, with search, journal
+and record; the time of the server and the connection counts as the framework's.
 """
 
 from __future__ import annotations
@@ -25,24 +25,24 @@ from seasoned.store.sql import Store
 _TASKS = 3
 _ACTS = {"role": "assistant", "content": "Thought: another page may say it.\nAction: Search[page NUMBER]"}
 TARGET = 5.0
-"""Per cent of an attempt's wall time."""
+"""Percent of an attempt's wall time."""
 
 
 def figures(sizes: Sizes) -> list[Figure]:
-    """The share for ReAct, and for Reflexion with its reflections, in per cent."""
-    found = []
+    """The share for ReAct, and for Reflexion with its reflections, in percent."""
+    results = []
     for condition in ("react", "reflexion"):
-        _share(condition, 0.001)  # what is loaded once, such as the library that draws
+        _share(condition, 0.001)  # warm-up: loads what is loaded once, such as the plot library
         samples = tuple(_share(condition, sizes.reply_seconds) for _ in range(min(sizes.repeats, 2)))
         what = f"own share of an attempt at HotpotQA, {condition}, {1000 * sizes.reply_seconds:g} ms a reply"
-        found.append(Figure(what, samples, unit="%", target=TARGET))
-    return found
+        results.append(Figure(what, samples, unit="%", target=TARGET))
+    return results
 
 
 def _share(condition: str, pause: float) -> float:
-    """Per cent of the attempts' wall time that was not the model's.
+    """Percent of the attempts' wall time that is not the model's.
 
-    What an experiment takes before and after its attempts is left out: it is that of one task taken from that of all.
+    The time before and after the attempts is left out: an experiment with one task is subtracted from one with all.
     """
     with _acting(pause) as model:
         some, all_of_them = (_experiment(condition, tasks, model) for tasks in (1, 1 + _TASKS))
@@ -51,7 +51,7 @@ def _share(condition: str, pause: float) -> float:
 
 
 def _experiment(condition: str, tasks: int, model: OpenAIChat) -> tuple[int, float]:
-    """The model calls and the wall time, in seconds, of an experiment of so many tasks."""
+    """The model calls and the wall time, in seconds, of an experiment with this number of tasks."""
     settings = {"conditions": [condition], "baseline": condition, "train": 0, "test": tasks, "workers": 1}
     settings["method"] = {"trials": 1}
     recipe = make_recipe({"name": "share", "benchmark": {"name": "hotpotqa"}, **settings})
@@ -65,7 +65,7 @@ def _experiment(condition: str, tasks: int, model: OpenAIChat) -> tuple[int, flo
 
 @contextmanager
 def _acting(pause: float) -> Iterator[OpenAIChat]:
-    """A model that searches for another page at each turn, and takes so many seconds to say so."""
+    """A model that searches for another page at each turn, and answers after `pause` seconds."""
     with answering(pause) as url, closing(OpenAIChat("m", base_url=url, max_retries=0)) as model:
         with openai.OpenAI(base_url=url, api_key="none", max_retries=0) as client:
             client.put("/told", body=_ACTS, cast_to=object)

@@ -1,4 +1,4 @@
-"""The rows of the table that sets Seasoned beside other products, from what was measured.
+"""The rows of the table that compares Seasoned with other products, from the measurements.
 
 Always holds: a cell is a median with its unit, or says why there is none.
 """
@@ -12,22 +12,22 @@ from typing import Any
 Column = Mapping[str, Any]
 
 
-def rows(found: Mapping[str, Column], sizes: Sequence[int]) -> list[list[str]]:
-    """Lines of the table: what, then one cell for each library."""
-    columns = list(found.values())
+def rows(results: Mapping[str, Column], sizes: Sequence[int]) -> list[list[str]]:
+    """The lines of the table: a label, then one cell for each library."""
+    columns = list(results.values())
     first = str(sizes[0])
 
     def line(what: str, cell: Callable[[Column], str]) -> list[str]:
         return [what, *(cell(column) for column in columns)]
 
-    made = [
+    lines = [
         line("installed: size, packages", _installed),
         line("import of what is used, without the interpreter", lambda c: _time(c.get("import"), "not measured")),
         line("store", lambda c: _of(c, first, lambda cell: str(cell["store"]))),
     ]
     for size in map(str, sizes):
         big = f"{int(size):,}"
-        made += [
+        lines += [
             line(f"fill with {big}, each, findable", lambda c, size=size: _of(c, size, _filled)),
             line(f"top-10 of {big}", lambda c, size=size: _of(c, size, _searched)),
             line(
@@ -42,7 +42,7 @@ def rows(found: Mapping[str, Column], sizes: Sequence[int]) -> list[list[str]]:
             line(f"memory with {big}, above the given", lambda c, size=size: _of(c, size, _memory)),
         ]
     return [
-        *made,
+        *lines,
         line("model calls to learn from an attempt, prompt tokens", lambda c: _of(c, first, _calls)),
         line("64 jobs of 100 ms on 16 threads (ideal: 400 ms)", lambda c: _of(c, first, lambda d: _part(d, "jobs"))),
     ]
@@ -81,7 +81,7 @@ def _memory(cell: Mapping[str, Any]) -> str:
 
 
 def _learned(cell: Mapping[str, Any]) -> str:
-    above = [whole - bare for whole, bare in zip(cell.get("learn", ()), cell.get("raw", ()), strict=True)]
+    above = [full - bare for full, bare in zip(cell.get("learn", ()), cell.get("raw", ()), strict=True)]
     return _time(above, cell["why"].get("learn", "not measured"))
 
 

@@ -1,10 +1,10 @@
-"""What τ²-bench costs beside its engine: the framework's share of an episode, workers at once, and memory.
+"""The cost of τ²-bench besides its engine: the framework's share of an episode, parallel workers, and memory.
 
-Run with `python benchmarks/tau2.py` after `seasoned bench install tau2`. Each ticket of telecom is worked on by the
-agent `tools` with a scripted model that makes the calls known to solve it, so no model takes time. Prints JSON:
-`cpu_share` is the framework's part of the processor time of an episode, `share` the part of its time that is spent
-neither in the engine nor waiting for it, which other programs on the machine lengthen; `speedup` compares 4 workers
-with one; `worker_mib` is the most memory that a worker had.
+Run with `python benchmarks/tau2.py` after `seasoned bench install tau2`. The agent `tools` works on each ticket of
+telecom with a scripted model that makes the calls known to solve it, so no model takes time. Prints JSON: `cpu_share`
+is the framework's part of the processor time of an episode; `share` is the part of its wall time that is neither the
+engine nor waiting for it (other programs on the machine increase it); `speedup` compares 4 workers with one;
+`worker_mib` is the peak memory of a worker.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Solver:
 
 
 class Clock:
-    """Adds up the time that is spent in asking workers."""
+    """Adds up the time of requests to workers."""
 
     def __init__(self) -> None:
         self.seconds = 0.0
@@ -82,7 +82,7 @@ def work_on(benchmark: Benchmark, env: Environment, task: Task, plan: list[dict[
 
 
 def main() -> None:
-    """Measures and prints."""
+    """Measure and print."""
     benchmark = load({}, seed=0)
     tasks = [*benchmark.train, *benchmark.test]
     with closing(workers(str(interpreter("tau2")), 60.0)) as engine, engine.lent() as worker:
@@ -97,7 +97,7 @@ def main() -> None:
 
     def all_at_once(n: int) -> float:
         with ThreadPoolExecutor(n) as pool:
-            list(pool.map(one, tasks[:n]))  # the workers are there
+            list(pool.map(one, tasks[:n]))  # start the workers
             begun = time.perf_counter()
             solved = sum(pool.map(one, tasks * REPEATS))
         assert solved == len(tasks) * REPEATS
@@ -107,7 +107,7 @@ def main() -> None:
     before, own = sum(clock.cpu.values()), time.process_time()
     clock.seconds, begun = 0.0, time.perf_counter()
     assert all(one(task) for task in tasks)
-    whole = time.perf_counter() - begun
+    wall = time.perf_counter() - begun
     asked, own, engine_cpu = clock.seconds, time.process_time() - own, sum(clock.cpu.values()) - before
     alone, together = all_at_once(1), all_at_once(AT_ONCE)
     print(
@@ -115,8 +115,8 @@ def main() -> None:
             {
                 "episodes": len(tasks),
                 "cpu_share": round(own / (own + engine_cpu), 4),
-                "share": round(1 - asked / whole, 4),
-                "ms_an_episode": round(1000 * whole / len(tasks), 1),
+                "share": round(1 - asked / wall, 4),
+                "ms_an_episode": round(1000 * wall / len(tasks), 1),
                 "speedup": round(alone / together, 2),
                 "workers": AT_ONCE,
                 "cores": os.cpu_count(),

@@ -1,6 +1,6 @@
-"""How a figure is taken and shown: repeats after a warm-up, their median and their best, and the target beside them.
+"""Measures and shows figures: repeats after a warm-up, their median, their best, and the target.
 
-Always holds: a figure that was not taken says why, and is never called reached.
+Always holds: a figure that was not measured says why, and never counts as reached.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ _SCALES = {"s": (1.0, "s"), "ms": (1e3, "ms"), "us": (1e6, "us"), "texts/s": (1.
 
 @dataclass(frozen=True)
 class Sizes:
-    """How much is measured: repeats, lessons in the store, rows of the big matrix, calls and texts a repeat.
+    """The sizes of measurements: repeats, lessons in the store, rows of the big matrix, calls and texts per repeat.
 
-    `reply_seconds` is what a quick hosted model takes for a reply.
+    `reply_seconds` is the reply time of a fast hosted model.
     """
 
     repeats: int = 9
@@ -40,9 +40,9 @@ QUICK = Sizes(repeats=2, lessons=50, vectors=200, calls=2, batch=10, texts=20, j
 class Figure:
     """One row of the table.
 
-    `samples` are one number a repeat, seconds unless `unit` says otherwise; `unit` also says how they are shown.
-    `target` is in the unit of the samples; a median up to it reaches it. With `missing` nothing was measured.
-    `least` is the best where the samples are differences: the least of them may be noise alone.
+    `samples` has one number per repeat, in seconds unless `unit` says otherwise; `unit` also decides how they are
+    shown. `target` is in the unit of the samples; a median up to it reaches it. `missing` is the reason if nothing was
+    measured. `least` is the best if the samples are differences, since the smallest difference may be noise.
     """
 
     what: str
@@ -54,7 +54,7 @@ class Figure:
 
     @property
     def median(self) -> float | None:
-        """The middle one of the samples."""
+        """The median of the samples."""
         return statistics.median(self.samples) if self.samples else None
 
     @property
@@ -90,7 +90,7 @@ class Figure:
 
 
 def seconds(work: Callable[[], object], repeats: int, *, inner: int = 1, warm: int = 1) -> tuple[float, ...]:
-    """Seconds for one `work()`, once a repeat, each the mean of `inner` in a row, after `warm` that are not counted."""
+    """The seconds of one `work()` for each repeat, each a mean of `inner` runs, after `warm` uncounted repeats."""
     for _ in range(warm * inner):
         work()
     taken = []
@@ -102,10 +102,10 @@ def seconds(work: Callable[[], object], repeats: int, *, inner: int = 1, warm: i
     return tuple(taken)
 
 
-def above(what: str, plain: Sequence[float], whole: Sequence[float], *, target: float | None = None) -> Figure:
-    """What `whole` takes above `plain`: differences pair by pair; the best is the difference of the bests."""
-    differences = tuple(b - a for a, b in zip(plain, whole, strict=True))
-    return Figure(what, differences, target=target, least=min(whole) - min(plain))
+def above(what: str, plain: Sequence[float], full: Sequence[float], *, target: float | None = None) -> Figure:
+    """The extra time of `full` over `plain`: differences by pair; the best is the difference of the bests."""
+    differences = tuple(b - a for a, b in zip(plain, full, strict=True))
+    return Figure(what, differences, target=target, least=min(full) - min(plain))
 
 
 def table(figures: Sequence[Figure]) -> Table:

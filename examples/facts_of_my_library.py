@@ -1,7 +1,7 @@
-"""Facts of a library of your own: found by calling it, recalled for a task, and checked when it changes. No key.
+"""Facts about your own library: found by calling it, recalled for a task, and checked when it changes. No key.
 
-Run it with `python examples/facts_of_my_library.py`. It needs bubblewrap (apt-get install bubblewrap) or sandlock, as
-the library runs in a sandbox.
+Run it with `python examples/facts_of_my_library.py`. The library runs in a sandbox, so this needs
+bubblewrap (apt-get install bubblewrap) or sandlock.
 """
 
 import sys
@@ -30,14 +30,14 @@ with tempfile.TemporaryDirectory() as folder:
     library.write_text(SHOP.format(version="1.0", sign=","))
 
     with seasoned.Memory(f"{folder}/facts.db", method="facts", library="corner_shop", embedder=None) as memory:
-        # An attempt that failed: its calls are facts, and what it learned from begins with exploring the library.
+        # A failed attempt: its calls become facts, and learning first explores the library.
         with memory.attempt("a price tag for 12 euros of 'tea'") as attempt:
             attempt.step(action=">>> stock('tea')", observation="KeyError: 'tea'")
             attempt.finish(success=False)
         memory.learn()
         print(memory.recall("use price_tag and stock").text)
 
-        # The library changes: what was learned is run again.
+        # The library changes: each fact is run again.
         library.write_text(SHOP.format(version="2.0", sign="."))
         checked = Facts(library="corner_shop").verify(memory.pool)
         print(f"\n{checked.held} facts still hold, {len(checked.stale)} do not, such as:")

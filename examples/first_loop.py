@@ -1,6 +1,6 @@
 """The loop itself: attempt, record, learn, recall, evaluate. Run it: python examples/first_loop.py
 
-The agent follows its guidance to the letter, and the model that writes the lesson is scripted, so this needs no key.
+The agent follows its guidance exactly, and the model that writes the lesson is scripted, so this needs no key.
 """
 
 from functools import partial
@@ -10,7 +10,7 @@ from seasoned.loop import attempt, evaluate, learn, recall, record
 
 
 class Desk:
-    """The environment: whoever refunds an order without looking it up has failed."""
+    """The environment: a refund without looking the order up first is a failure."""
 
     def reset(self, task, *, seed=None):
         self.known = False
@@ -25,7 +25,7 @@ class Desk:
 
 
 class Clerk:
-    """The agent: refunds, unless its guidance says what to do first."""
+    """The agent: refunds at once, unless its guidance says to look the order up first."""
 
     def run(self, task, env, guidance, advise=None):
         env.reset(task)

@@ -1,7 +1,7 @@
 """One good and one harmful lesson: watch the second retire. Run it: python examples/is_it_helping.py
 
-The agent is scripted and needs no key. It refunds well in 6 of 10 cases, better where it is told to look the order up,
-and worse where it is told to promise a date. Which attempts are held out is drawn anew each time, so figures differ.
+The agent is scripted and needs no key. It succeeds in 6 of 10 cases, more often if it is told to look the order up, and
+less often if it is told to promise a date. The held-out attempts are drawn again in each run, so figures differ.
 """
 
 import random
@@ -9,13 +9,13 @@ from pathlib import Path
 
 from seasoned import Memory
 
-for file in Path().glob("is_it_helping.db*"):  # so that the example begins anew; leave this out in an agent of yours
+for file in Path().glob("is_it_helping.db*"):  # so that the example starts over; leave this out in your own agent
     file.unlink()
 chance = random.Random(7)
 
 
 def my_agent(system):
-    """Whether it goes well, with what the prompt says."""
+    """Whether an attempt with this prompt succeeds."""
     good, harmful = 0.35 * ("Look the order up" in system), 0.45 * ("Promise a date" in system)
     return chance.random() < 0.6 + good - harmful
 

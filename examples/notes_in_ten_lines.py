@@ -1,6 +1,6 @@
 """One case in training, one note, and the next case reads it. Run it: python examples/notes_in_ten_lines.py
 
-The model is scripted, so this needs no key and no download. Put a real one in its place, and the rest stays as it is:
+The model is scripted, so this needs no key and no download. For a real one, change only the model:
 `OpenAIChat("gpt-5-mini")`, or `LocalModel()` in a `with` block.
 """
 
@@ -13,7 +13,7 @@ def score(text, data):
     return Scored(text, text == data["answer"])
 
 
-# The replies, in the order they are asked for: to the first case, to the verdict on its answer, to the second case.
+# The replies in order: to the first case, to the verdict on its answer, and to the second case.
 model = ScriptedModel(["ANSWER[water it]", "NOTE[basil]: too wet\nEND", "ANSWER[let it dry]"])
 agent = Dialogue(llm=model, instruction="Say what the plant needs: water it, or let it dry.", style="free")
 pool = ExperiencePool(Store("ten_lines.db"), "greenhouse")

@@ -1,7 +1,7 @@
-"""A benchmark of your own, run without a model server. Run it: python examples/own_benchmark.py
+"""Your own benchmark, run without a model server. Run it: python examples/own_benchmark.py
 
-A store room: which shelf a thing lies on can only be learned by looking. The model here is a function that reads notes
-and writes them; a real one is named in the recipe instead ("llm": {"model": ..}), and `llm=` is left out.
+A store room: the shelf of a thing can only be learned from experience. The model here is a function that reads notes
+and writes them; for a real one, name it in the recipe ("llm": {"model": ..}), and leave out `llm=`.
 """
 
 import re
@@ -14,7 +14,7 @@ SHELVES = {thing: f"shelf {number}" for number, thing in enumerate(THINGS, 2)}
 
 
 def load(options, *, seed):
-    """What a recipe names as `own_benchmark:load`; `options` is the rest of its [benchmark] section."""
+    """A recipe names this as `own_benchmark:load`; `options` is the rest of its [benchmark] section."""
     train = [seasoned.Task(id=f"ask-{x}", text=f"Where is the {x}?", data={"answer": at}) for x, at in SHELVES.items()]
     test = [seasoned.Task(id=f"get-{x}", text=f"Fetch the {x}.", data={"answer": at}) for x, at in SHELVES.items()]
     return seasoned.Benchmark(
@@ -37,7 +37,7 @@ def score(text, data):
 
 
 def model(messages):
-    """Stands in for a language model: guesses shelf 1 until a note tells it better."""
+    """Replaces a language model: guesses shelf 1 unless a note names the shelf."""
     case, last = "\n".join(m["content"] for m in messages), messages[-1]["content"]
     note = re.search(r"- \w+: (shelf \d)", case)
     right, thing = re.search(r"right answer is (shelf \d)", last), re.search(r"(?:Where is|Fetch) the (\w+)", case)

@@ -1,7 +1,7 @@
-"""A method of your own in an experiment, beside ExpNote. Run it: python examples/own_method.py
+"""Your own method in an experiment, beside ExpNote. Run it: python examples/own_method.py
 
-The store room and its model are those of own_benchmark.py. The method keeps the right answer of each training task and
-recalls those that name a thing of the task; how it learns and recalls is all there is to write.
+The store room and its model are those of own_benchmark.py. The method stores the right answer of each training task,
+and recalls the answers about things in the task; `learn` and `recall` are all it needs.
 """
 
 import re
@@ -21,23 +21,23 @@ class Answers:
     def learn(self, trajectories, pool):
         for attempt in trajectories:
             thing = re.search(r"the (\w+)", attempt.task)[1]
-            told = re.search(r"right answer is (.+)\.", "\n".join(step.observation for step in attempt.steps))
-            if told:
-                lesson = Lesson(kind="insight", text=f"{thing}: {told[1]}", sources=(attempt.id,), method="answers")
+            verdict = re.search(r"right answer is (.+)\.", "\n".join(step.observation for step in attempt.steps))
+            if verdict:
+                lesson = Lesson(kind="insight", text=f"{thing}: {verdict[1]}", sources=(attempt.id,), method="answers")
                 pool.add(lesson, why="what was told in training")
 
     def recall(self, task, pool, progress=None):
-        found = tuple(x for x in pool.lessons("insight") if x.text.partition(":")[0] in task.text)
-        return Guidance(lessons=found, text="\n".join(f"- {lesson.text}" for lesson in found))
+        lessons = tuple(x for x in pool.lessons("insight") if x.text.partition(":")[0] in task.text)
+        return Guidance(lessons=lessons, text="\n".join(f"- {lesson.text}" for lesson in lessons))
 
 
 def answers(recipe, benchmark, llm):
-    """The right answers themselves."""
+    """Make the method."""
     return Answers()
 
 
-# What a recipe names as `own_method:answers` is short for a condition with the agent of the other methods; one with an
-# agent of your own, or with another name, is written out, and named as `own_method:twice`.
+# A recipe's `own_method:answers` is short for a condition with the agent of the other methods. A condition with your
+# own agent, or with another name, is written out as here, and named `own_method:twice`.
 twice = Condition("twice", "as `answers`, under a name of its own", carrier, answers, learns=True, acts=None)
 
 

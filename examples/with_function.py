@@ -1,6 +1,6 @@
 """A plain function that remembers. Run it: python examples/with_function.py
 
-The agent follows its guidance to the letter, and the model that reflects is scripted, so this needs no key.
+The agent follows its guidance exactly, and the model that reflects is scripted, so this needs no key.
 """
 
 from seasoned import Memory, ScriptedModel
@@ -10,7 +10,7 @@ ORDERS = {"17": "shipped", "18": "open"}
 REFLECTION = "I refunded before I knew the state of the order. Next time, look the order up first."
 
 with Memory("with_function.db", method="reflexion", llm=ScriptedModel([REFLECTION]), embedder="hashing") as memory:
-    memory.forget(everything=True)  # so that the example can be run again; leave this out in an agent of yours
+    memory.forget(everything=True)  # so that the example can be run again; leave this out in your own agent
 
     @remembering(memory, check=lambda task, answer: answer == "refused")
     def clerk(task, guidance="", attempt=None):

@@ -37,7 +37,7 @@ builder.add_conditional_edges("clerk", tools_condition)
 builder.add_edge("tools", "clerk")
 
 with Memory("with_langgraph.db", method="reflexion", llm=ScriptedModel([REFLECTION]), embedder="hashing") as memory:
-    memory.forget(everything=True)  # so that the example can be run again; leave this out in an agent of yours
+    memory.forget(everything=True)  # so that the example can be run again; leave this out in your own agent
     graph = remembering(memory, builder.compile(), check=lambda task, answer: answer == "refused")
     print("monday: ", graph.invoke({"messages": "refund order 17"})["messages"][-1].content)
     print("learned:", memory.learn().lessons[0].text)

@@ -51,7 +51,7 @@ with (
     openai.OpenAI(api_key="none", base_url=f"http://127.0.0.1:{server.server_port}/v1") as plain,
 ):
     threading.Thread(target=server.serve_forever, daemon=True).start()
-    memory.forget(everything=True)  # so that the example can be run again; leave this out in an agent of yours
+    memory.forget(everything=True)  # so that the example can be run again; leave this out in your own agent
     client = remembering(memory, plain, check=lambda task, answer: answer == "refused")
     print("monday: ", run(client, "refund order 17"))
     print("learned:", memory.learn().lessons[0].text)

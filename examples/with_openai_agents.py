@@ -37,7 +37,7 @@ async def main():
     agent = Agent(name="clerk", instructions="You refund orders.", model=model, tools=[lookup_order])
     reflecting = seasoned.ScriptedModel([REFLECTION])
     with seasoned.Memory("with_openai_agents.db", method="reflexion", llm=reflecting, embedder="hashing") as memory:
-        memory.forget(everything=True)  # so that the example can be run again; leave this out in an agent of yours
+        memory.forget(everything=True)  # so that the example can be run again; leave this out in your own agent
         runner = remembering(memory, check=lambda task, answer: answer == "refused")
         print("monday: ", (await runner.run(agent, "refund order 17")).final_output)
         print("learned:", memory.learn().lessons[0].text)

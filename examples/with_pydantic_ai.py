@@ -29,7 +29,7 @@ async def main():
     with Memory(
         "with_pydantic_ai.db", method="reflexion", llm=ScriptedModel([REFLECTION]), embedder="hashing"
     ) as memory:
-        memory.forget(everything=True)  # so that the example can be run again; leave this out in an agent of yours
+        memory.forget(everything=True)  # so that the example can be run again; leave this out in your own agent
         remembers = remembering(memory, check=lambda task, answer: answer == "refused")
         agent = Agent(FunctionModel(clerk), instructions="You refund orders.", capabilities=[remembers])
 

@@ -32,7 +32,7 @@ class Clerk(Model):
 
 
 with Memory("with_smolagents.db", method="reflexion", llm=ScriptedModel([REFLECTION]), embedder="hashing") as memory:
-    memory.forget(everything=True)  # so that the example can be run again; leave this out in an agent of yours
+    memory.forget(everything=True)  # so that the example can be run again; leave this out in your own agent
     plain = CodeAgent(tools=[lookup_order], model=Clerk(), verbosity_level=0)
     agent = remembering(memory, plain, check=lambda task, answer: answer == "refused")
     print("monday: ", agent.run("refund order 17"))

@@ -48,14 +48,14 @@ def read(text: str) -> Iterator[Row]:
             continue
         if not cells[0].startswith("the same"):
             benchmark = cells[0]
-        found = re.fullmatch(r"(\d+)/(\d+)", cells[3])
+        counts = re.fullmatch(r"(\d+)/(\d+)", cells[3])
         p = re.fullmatch(r"(< )?([\d.e-]+)", cells[5])
-        if not found or not p or SKIPPED.search(f"{benchmark} {cells[0]} {cells[1]}"):
+        if not counts or not p or SKIPPED.search(f"{benchmark} {cells[0]} {cells[1]}"):
             continue
         before, tasks = (int(each) for each in cells[2].split("/"))
-        if int(found[2]) != tasks:
+        if int(counts[2]) != tasks:
             continue
-        pair = discordant(before, int(found[1]), tasks, p[2], below=bool(p[1]))
+        pair = discordant(before, int(counts[1]), tasks, p[2], below=bool(p[1]))
         if pair:
             more = cells[0].removeprefix("the same").strip(" ,:")
             named = f"{benchmark.partition(':')[0]}: {more}" if more and more != benchmark else benchmark

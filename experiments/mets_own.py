@@ -1,7 +1,7 @@
-"""Posts and facts of our own in the forms of METS-CoV and ConceptNet: `python experiments/mets_own.py FOLDER [SEED]`.
+"""Makes posts and facts in the forms of METS-CoV and ConceptNet: `python experiments/mets_own.py FOLDER [SEED]`.
 
-The published posts may not be passed on. These show what a gate does with facts that name more than is asked for, as
-ConceptNet's do ("fever causes headache"). Writes FOLDER/posts.csv and FOLDER/facts.csv.
+The published posts may not be redistributed. These show how a gate treats facts that name more than the question needs,
+like ConceptNet's ("fever causes headache"). Writes FOLDER/posts.csv and FOLDER/facts.csv.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ ENTITIES = {
     ),
     "vaccine": ("booster", "flu shot", "second dose", "pfizer shot", "jab", "moderna vaccine", "vaccination"),
 }
-SAID = {
+SENTENCES = {
     "symptom": ("woke up with {} again .", "{} for three days now and no end .", "my boy came home with {} ."),
     "disease": ("my aunt is in hospital with {} .", "they say it is {} .", "had {} as a child , never again ."),
     "drug": ("took {} and slept .", "the pharmacy is out of {} .", "doctor put me on {} today ."),
@@ -56,14 +56,14 @@ EVERYDAY = (("bus", "AtLocation", "station"), ("nurses", "AtLocation", "hospital
 
 
 def posts(count: int, seed: int) -> list[tuple[str, str, str]]:
-    """So many different posts: text, kind, entity."""
+    """`count` different posts: text, kind, entity."""
     rng, made = random.Random(f"mets-{seed}"), {}
     while len(made) < count:
         kind = rng.choice(sorted(ENTITIES))
         entity = rng.choice(ENTITIES[kind])
-        said = [rng.choice(SAID[kind]).format(entity), *rng.sample(AROUND, rng.choice((1, 2)))]
-        rng.shuffle(said)
-        made[" ".join(said)] = (kind, entity)
+        sentences = [rng.choice(SENTENCES[kind]).format(entity), *rng.sample(AROUND, rng.choice((1, 2)))]
+        rng.shuffle(sentences)
+        made[" ".join(sentences)] = (kind, entity)
     return [(text, kind, entity) for text, (kind, entity) in made.items()]
 
 

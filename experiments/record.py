@@ -1,8 +1,8 @@
 """How well does the record predict what lessons do? `python experiments/record.py STORE METHOD BASELINE [WAY ..]`.
 
-For every run of a store that compared a method that learns with a baseline, a lesson's measured effect is the mean gain
-over the baseline at the test and gate tasks where it was shown, less that at all of them. It is compared with the score
-that the training attempts give the lesson, by each way (words, judge, likelihood); the model is the bundled one.
+It uses all runs of a store that compare a learning method with a baseline. A lesson's measured effect is the mean gain
+over the baseline at the test and gate tasks where it was shown, minus the mean gain at all of them. It is compared with
+the score that the training attempts give the lesson, in each way (words, judge, likelihood), with the bundled model.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from seasoned.proof.record import WAYS, Way, against_record
 from seasoned.store.sql import Store
 
 LEAST = 4
-"""Tasks at which a lesson must have been shown to have an effect."""
+"""The fewest tasks at which a lesson must have been shown for an effect."""
 
 
 def effects(store: Store, scope: str, method: str, baseline: str) -> dict[str, float]:
@@ -26,19 +26,19 @@ def effects(store: Store, scope: str, method: str, baseline: str) -> dict[str, f
     block = scope.removesuffix(f"/{method}")
     gate = f"{method}+gate"
     gains = []
-    for told, plain in ((method, baseline), (gate + LESSONS, gate + ALONE)):
+    for arm, plain in ((method, baseline), (gate + LESSONS, gate + ALONE)):
         alone = {t.task_id: bool(t.outcome.success) for t in store.trajectories(f"{block}/{plain}/test")}
         gains += [
             (set(t.lesson_ids), bool(t.outcome.success) - alone[t.task_id])
-            for t in store.trajectories(f"{block}/{told}/test")
+            for t in store.trajectories(f"{block}/{arm}/test")
             if t.task_id in alone
         ]
     mean = sum(gain for _, gain in gains) / max(len(gains), 1)
     known = {}
     for lesson in store.lessons(scope):
-        own = [gain for shown, gain in gains if lesson.id in shown]
-        if LEAST <= len(own) < len(gains):
-            known[lesson.id] = sum(own) / len(own) - mean
+        shown_gains = [gain for shown, gain in gains if lesson.id in shown]
+        if LEAST <= len(shown_gains) < len(gains):
+            known[lesson.id] = sum(shown_gains) / len(shown_gains) - mean
     return known
 
 
@@ -56,11 +56,11 @@ def main(address: str, method: str, baseline: str, *ways: Way) -> None:
             if not lessons or not attempts:
                 continue
             measured += [known[lesson.id] for lesson in lessons]
-            for way, found in scores.items():
-                found += [one.score for one in against_record(lessons, attempts, way, model)]
+            for way, values in scores.items():
+                values += [one.score for one in against_record(lessons, attempts, way, model)]
             print(f"{scope}: {len(lessons)} lessons", file=sys.stderr)
-    for way, found in scores.items():
-        test = spearmanr(found, measured)
+    for way, values in scores.items():
+        test = spearmanr(values, measured)
         print(f"{way:<11} rho {test.statistic:+.2f}  p {test.pvalue:.2g}  n {len(measured)}")
 
 

@@ -1,14 +1,14 @@
-"""Two stages against scoring everything: what ERL's quick retrieval misses of the heuristics that a model would choose.
+"""Two stages against scoring everything: which of the model's choices ERL's fast retrieval misses.
 
 Run it: python experiments/two_stage.py [--model qwen | --base-url URL] [--heuristics 1000] [--tasks 10] [--k 20]
 [--recall-first 200] [--slots 2] [--store two_stage.db] [--out two_stage.json]
-The heuristics are put together from the goals of WebShop's generated catalogue, one from each product; the tasks are
-goals of other products. For each task a model marks all heuristics, each in a call of its own, and ERL chooses among
-the nearest `recall_first` by the same prompts. So the marks are the same, and what is lost is what the first stage
-leaves out. `--slots` tasks are marked at a time. Beside that stands how many of the chosen are about the thing that the
-task asks for: a retrieval can agree with a model that is no judge.
+The heuristics are made from the goals of WebShop's generated catalogue, one per product; the tasks are goals of other
+products. For each task a model marks all heuristics, each in its own call, and ERL chooses among the nearest
+`recall_first` by the same prompts. So the marks are the same, and only the first stage can lose heuristics. `--slots`
+tasks are marked at a time. The share of chosen heuristics about the thing in the task is reported, too, since a
+retrieval can agree with a model that is a bad judge.
 
-Results are written after each task, and replies are kept in the store: interrupted, it goes on where it was.
+Results are written after each task, and replies are stored: after an interruption, it continues where it was.
 """
 
 import argparse
@@ -42,13 +42,13 @@ from seasoned.text import count
 from seasoned.types import Lesson, Usage
 
 FIRSTS = (40, 100, 200, 400)
-"""How many the first stage might leave: what each would have kept is told by the scores of all."""
+"""Other sizes of the first stage; their recall follows from the scores of all heuristics."""
 
 MOST = 300
-"""Tokens of a reply that ERL allows; the same in both, so that a mark is asked for once."""
+"""The most tokens of a reply; the same in both ways, so that each mark is requested once."""
 
 KIND = r"(?:looking for|find me|to buy|Show me) (.+?):"
-"""Where a task names the thing that it asks for."""
+"""Matches the thing that a task asks for."""
 
 ABOUT = "Shopping in a web store: one searches, opens products, reads features, chooses options and buys once."
 ADVICE = (
@@ -65,11 +65,11 @@ ADVICE = (
     (True, "no title of {query} says {a}", "read the features too: {brand} tells of {a} and {b} only there"),
     (False, "two {query} are {a} and {b} alike", "take the one that offers {option} {value}, not the cheaper one"),
 )
-"""Whether such an attempt succeeded, when the advice holds, and what to do."""
+"""Whether the attempt succeeded, the trigger and the action."""
 
 
 class Watched:
-    """A model, what it used, and the longest of its prompts in tokens (of one that was asked twice, the mean)."""
+    """A model with its usage and its longest prompt in tokens (for a repeated request, the mean)."""
 
     def __init__(self, llm):
         self.name, self.usage, self.longest, self._llm = llm.name, Usage(), 0, llm
@@ -89,7 +89,7 @@ class Watched:
         self.longest = max(self.longest, round(usage.prompt_tokens / max(1, usage.calls + usage.replayed)))
 
     def spent(self):
-        """What was used, replies from the store as if they were new."""
+        """The usage, with replies from the store as if they were new."""
         used = self.usage
         tokens = {"in": used.prompt_tokens, "cached": used.cached_tokens, "out": used.completion_tokens}
         calls = used.calls + used.replayed
@@ -97,87 +97,89 @@ class Watched:
 
 
 def main(arguments=None, llm=None):
-    """Compare them task by task, write the results, print the table."""
-    asked = parsed(arguments)
-    lessons, tasks = made(asked.heuristics, asked.tasks, asked.seed)
+    """Compare both ways task by task, write the results, and print the table."""
+    args = parsed(arguments)
+    lessons, tasks = made(args.heuristics, args.tasks, args.seed)
     settings = LLMSettings(
-        model=asked.model, base_url=asked.base_url, slots=asked.slots, context=asked.context, timeout=900
+        model=args.model, base_url=args.base_url, slots=args.slots, context=args.context, timeout=900
     )
     rows = []
-    with nullcontext(llm) if llm else open_llm(settings) as model, closing(Store(asked.store)) as store:
-        pool = filled(store, f"two-stage-{asked.heuristics}-{asked.tasks}-{asked.seed}", lessons, asked.embedder)
+    with nullcontext(llm) if llm else open_llm(settings) as model, closing(Store(args.store)) as store:
+        pool = filled(store, f"two-stage-{args.heuristics}-{args.tasks}-{args.seed}", lessons, args.embedder)
 
         def row(task):
             watched = [
-                Watched(Journaled(model, store, f"two-stage {asked.base_url or 'local'} {task.id}")) for _ in "12"
+                Watched(Journaled(model, store, f"two-stage {args.base_url or 'local'} {task.id}")) for _ in "12"
             ]
-            return compared(asked, *watched, pool, task)
+            return compared(args, *watched, pool, task)
 
-        with ThreadPoolExecutor(asked.slots) as threads:
+        with ThreadPoolExecutor(args.slots) as threads:
             for one in threads.map(row, tasks):
                 rows.append(one)
-                figures = summed(rows, asked)
-                told = {"model": model.name, "settings": {**vars(asked), "store": str(asked.store)}, "figures": figures}
-                del told["settings"]["out"]
-                asked.out.write_text(json.dumps({**told, "tasks": rows}, indent=1), encoding="utf-8")
+                figures = summed(rows, args)
+                options = {**vars(args), "store": str(args.store)}
+                del options["out"]
+                result = {"model": model.name, "settings": options, "figures": figures, "tasks": rows}
+                args.out.write_text(json.dumps(result, indent=1), encoding="utf-8")
                 print(f"{len(rows)} of {len(tasks)} tasks are compared", file=sys.stderr, flush=True)
-    Console(width=132).print(table(figures, f"{model.name}, {len(rows)} tasks, {asked.heuristics:,} heuristics"))
+    Console(width=132).print(table(figures, f"{model.name}, {len(rows)} tasks, {args.heuristics:,} heuristics"))
 
 
-def method(asked, llm, retrieve, **more):
-    """ERL as it is compared here."""
-    told = {"about": ABOUT, "reasons": False, "k": asked.k, **more}
-    return ERL(llm, retrieve=retrieve, recall_first=asked.recall_first, **told)
+def method(args, llm, retrieve, **more):
+    """ERL with the settings of the comparison."""
+    settings = {"about": ABOUT, "reasons": False, "k": args.k, **more}
+    return ERL(llm, retrieve=retrieve, recall_first=args.recall_first, **settings)
 
 
-def compared(asked, every, two, pool, task):
-    """One task: which heuristics each way chooses, and how many of the exhaustive ones it finds."""
-    lessons = method(asked, None, "all").choose(task, pool)
+def compared(args, every, two, pool, task):
+    """One task: the heuristics that each way chooses, and the share of the exhaustive choice among them."""
+    lessons = method(args, None, "all").choose(task, pool)
     place = {lesson.id: n for n, lesson in enumerate(lessons)}
     ranking = rank_each(every, task.text, [as_item(lesson) for lesson in lessons], about=ABOUT, max_tokens=MOST)
     scores = {each.place: each.score for each in ranking.scored}
-    best = list(scores)[: asked.k]
+    best = list(scores)[: args.k]
     kind = re.search(KIND, task.text)[1]
 
     def against(chosen):
         about = sum(kind in lessons[each].text for each in chosen) / len(chosen) if chosen else None
         return {"recall": len({*chosen} & {*best}) / len(best) if best else None, "about": about}
 
-    chosen = [place[lesson.id] for lesson in method(asked, two, "two-stage").choose(task, pool)]
-    near = [place[x.id] for x in method(asked, None, "embedding", k=len(place)).choose(task, pool)]
+    chosen = [place[lesson.id] for lesson in method(args, two, "two-stage").choose(task, pool)]
+    near = [place[x.id] for x in method(args, None, "embedding", k=len(place)).choose(task, pool)]
     everything = {"recall": None, "about": against(best)["about"]}
     return {
         "task": task.id,
         "text": task.text,
         "exhaustive": {"chosen": best, **everything, **every.spent()},
         "two-stage": {"chosen": chosen, **against(chosen), **two.spent()},
-        "embedding": {str(n): against(near[:n]) for n in (asked.k, *FIRSTS) if n < len(place)},
+        "embedding": {str(n): against(near[:n]) for n in (args.k, *FIRSTS) if n < len(place)},
         "scores": scores,
     }
 
 
-def summed(rows, asked):
-    """A figure for each way: mean recall with its interval over tasks, and the means of what it used."""
+def summed(rows, args):
+    """A figure for each way: mean recall with its interval over tasks, and the mean usage."""
     ways = {"exhaustive": [row["exhaustive"] for row in rows]}
-    ways[f"two-stage, {asked.recall_first} first"] = [row["two-stage"] for row in rows]
+    ways[f"two-stage, {args.recall_first} first"] = [row["two-stage"] for row in rows]
     ways |= {f"the nearest {first}": [row["embedding"][first] for row in rows] for first in rows[0]["embedding"]}
     figures = []
-    for what, own in ways.items():
+    for what, results in ways.items():
         figure = {"what": what}
         for name in ("recall", "about"):
-            known = [each[name] for each in own if each[name] is not None]
+            known = [each[name] for each in results if each[name] is not None]
             mean = sum(known) / len(known) if known else None
             figure |= {name: mean, f"{name}_interval": list(interval(mean or 0.0, len(known)))}
-        figures.append(figure | used(own))
+        figures.append(figure | used(results))
     return figures
 
 
-def used(own):
-    """Means over tasks of calls, tokens and seconds, and the longest prompt; nothing where no model was asked."""
-    if "calls" not in own[0]:
+def used(results):
+    """Means over tasks of calls, tokens and seconds, and the longest prompt; {} if no model was called."""
+    if "calls" not in results[0]:
         return {}
-    means = {name: sum(each[name] for each in own) / len(own) for name in ("calls", "in", "cached", "out", "seconds")}
-    return {**means, "longest": max(each["longest"] for each in own)}
+    names = ("calls", "in", "cached", "out", "seconds")
+    means = {name: sum(each[name] for each in results) / len(results) for name in names}
+    return {**means, "longest": max(each["longest"] for each in results)}
 
 
 def table(figures, title):
@@ -198,20 +200,20 @@ def table(figures, title):
 
 
 def made(heuristics, tasks, seed):
-    """So many different heuristics (text, key, data), and goals of products that none of them comes from."""
+    """Make different heuristics (text, key, data), and tasks from the goals of other products."""
     rows, attributes = make_catalogue(2 * (heuristics + tasks) + 60, seed)
     products, _ = read_products(rows, attributes)
     draw = random.Random(f"two-stage-{seed}")
     by_product = {}
     for goal in synthetic_goals(products, attributes):
         by_product.setdefault(goal.asin, []).append(goal)
-    goals = [draw.choice(own) for own in by_product.values()]
+    goals = [draw.choice(options) for options in by_product.values()]
     draw.shuffle(goals)
-    wanted = [as_task(n, goal, products[goal.asin].section) for n, goal in enumerate(goals[:tasks])]
+    chosen = [as_task(n, goal, products[goal.asin].section) for n, goal in enumerate(goals[:tasks])]
     lessons = {}
     for n, goal in enumerate(goals[tasks:], tasks):
         if len(lessons) == heuristics:
-            return list(lessons.values()), wanted
+            return list(lessons.values()), chosen
         task = " ".join(as_task(n, goal, "").text.split())[:200]
         draft, success = advice(goal, products[goal.asin], draw)
         data = {"analysis": "", "trigger": draft.trigger, "action": draft.action, "success": success, "task": task}
@@ -220,28 +222,28 @@ def made(heuristics, tasks, seed):
 
 
 def advice(goal, product, draw):
-    """What an attempt at a goal might have taught, and whether that attempt succeeded."""
+    """A possible lesson of an attempt at a goal, and whether the attempt succeeded."""
     option, value = goal.options[0] if goal.options else ("size", "as it comes")
     brand, limit = product.title.split()[0], f"{goal.limit:.0f} dollars"
     success, trigger, action = draw.choice(ADVICE)
-    told = {"query": product.query, "brand": brand, "limit": limit, "option": option, "value": value}
-    told |= dict(zip("ab", goal.attributes, strict=False))
-    return Draft("", trigger.format(**told), action.format(**told)), success
+    values = {"query": product.query, "brand": brand, "limit": limit, "option": option, "value": value}
+    values |= dict(zip("ab", goal.attributes, strict=False))
+    return Draft("", trigger.format(**values), action.format(**values)), success
 
 
 def filled(store, scope, lessons, name):
-    """The pool of these heuristics, each from an attempt of its own."""
+    """The pool of these heuristics, each from its own attempt."""
     pool = ExperiencePool(store, scope, embedder=embedder(name))
     if not pool.lessons("heuristic"):
         same = {"kind": "heuristic", "method": "erl"}
         ids = (f"{scope}-{n}" for n in range(len(lessons)))
-        named = [{"id": own, "sources": (f"of-{own}",), **lesson} for own, lesson in zip(ids, lessons)]
+        named = [{"id": name, "sources": (f"of-{name}",), **lesson} for name, lesson in zip(ids, lessons)]
         pool.add([Lesson(**lesson, **same) for lesson in named])
     return pool
 
 
 def parsed(arguments):
-    """What was asked for."""
+    """The options of the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--model", default="local", help="qwen, smol, or the name that a server knows")
     parser.add_argument("--base-url", help="an OpenAI-compatible server; its key comes from the environment")
@@ -253,14 +255,14 @@ def parsed(arguments):
         parser.add_argument(f"--{name}", type=int, default=number)
     parser.add_argument("--store", type=Path, default=Path("two_stage.db"))
     parser.add_argument("--out", type=Path, default=Path("two_stage.json"))
-    asked = parser.parse_args(arguments)
-    if min(asked.heuristics, asked.tasks, asked.k, asked.slots) < 1 or asked.heuristics <= asked.k:
-        parser.error("--tasks, --k and --slots are 1 or more, and --heuristics more than --k")
-    return asked
+    args = parser.parse_args(arguments)
+    if min(args.heuristics, args.tasks, args.k, args.slots) < 1 or args.heuristics <= args.k:
+        parser.error("--tasks, --k and --slots must be 1 or more, and --heuristics more than --k")
+    return args
 
 
 if __name__ == "__main__":
     try:
         sys.exit(main())
     except (SeasonedError, KeyboardInterrupt) as error:
-        sys.exit(f"{str(error) or 'stopped'}\nWhat was done is kept: the same command goes on.")
+        sys.exit(f"{str(error) or 'stopped'}\nFinished tasks are stored: repeat the command to continue.")

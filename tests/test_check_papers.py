@@ -72,5 +72,5 @@ def test_a_reference_figure_without_its_place_is_named(monkeypatch):
     wrong = first.model_copy(update={"place": "somewhere", "rows": (row, *first.rows[1:])})
     monkeypatch.setattr(reference, "blocks", lambda: (wrong, *rest))
     problems = found(PAGE)
-    assert f"reference.toml: {first.paper}, 'somewhere' is no table, figure, section or appendix of a paper" in problems
+    assert f"reference.toml: {first.paper}, 'somewhere' is not a table, figure, section or appendix" in problems
     assert f"reference.toml: {first.paper}, somewhere: a row has no name" in problems

@@ -143,8 +143,8 @@ def mapped(change):
         ({"embed": mapped(lambda rows, texts: rows * (1 if "" in texts else 2))}, "length 1"),
         ({"embed": mapped(lambda rows, texts: rows * np.float32("nan"))}, "finite"),
         ({"embed": mapped(lambda rows, texts: rows[:1])}, "per text"),
-        ({"embed": mapped(lambda rows, texts: np.roll(rows, len(texts), axis=1))}, "whatever texts are beside it"),
-        ({"embed": mapped(lambda rows, texts: np.eye(8, dtype=np.float32)[[0] * len(texts)])}, "tell different texts"),
+        ({"embed": mapped(lambda rows, texts: np.roll(rows, len(texts), axis=1))}, "in any batch"),
+        ({"embed": mapped(lambda rows, texts: np.eye(8, dtype=np.float32)[[0] * len(texts)])}, "different rows"),
         ({"embed": raising(ValueError("empty"))}, "it raised ValueError: empty"),
         ({"embed": None}, "method embed"),
     ],
@@ -224,12 +224,12 @@ class Once(Room):
         (broken(Room, step=stepping("a", 1, 0)), "terminated as a bool"),
         (broken(Room, step=stepping("a", 1, False, None)), "truncated as a bool"),
         (broken(Room, step=stepping("a", 1, False, False, [])), "info as a dict"),
-        (broken(Room, step=stepping("a", 1.0, True, False, {})), r"whether the task was solved: .*; it was {}"),
-        (broken(Room, step=stepping("a", 1.0, False, True, {"success": 1})), "whether the task was solved"),
+        (broken(Room, step=stepping("a", 1.0, True, False, {})), r"must return info.*; it was {}"),
+        (broken(Room, step=stepping("a", 1.0, False, True, {"success": 1})), "must return info"),
         (broken(Room, step=lambda self, action: ["go"].index(action)), "it raised ValueError"),
-        (Forgetful, "begin anew"),
+        (Forgetful, "start over"),
         (Moody, "the same observations"),
-        (Once, "close must raise nothing"),
+        (Once, "close must raise only"),
     ],
 )
 def test_a_broken_environment_is_told_which_clause(make, clause):
@@ -238,7 +238,7 @@ def test_a_broken_environment_is_told_which_clause(make, clause):
 
 
 def test_an_environment_instead_of_what_makes_one_is_told():
-    with pytest.raises(ContractError, match="takes what makes an environment, such as its class"):
+    with pytest.raises(ContractError, match="takes a function or class that makes environments"):
         check_environment(Room())
 
 

@@ -102,7 +102,7 @@ def test_the_text_of_guidance_is_that_of_its_blocks():
     assert Guidance.model_validate_json(guidance.model_dump_json()) == guidance
     assert Guidance(text="be quick").blocks == (Block(entries=(Entry(text="be quick"),)),)
     assert guidance.saying(()) == Guidance(lessons=notes, demonstrations=(case,))
-    with pytest.raises(ValidationError, match="give one or the other"):
+    with pytest.raises(ValidationError, match="give only one of them"):
         Guidance(blocks=blocks, text="another")
 
 

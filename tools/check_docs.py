@@ -1,7 +1,7 @@
-"""Checks that the documents are true: links, commands and Python examples; and that no file names a private place.
+"""Checks the links, commands and Python examples of the documents, and that no file names a private place.
 
 Run it as `python tools/check_docs.py`; `--write` first writes the help of every command into docs/reference/cli.md,
-which is made when documents are built and kept nowhere.
+which is built with the documents and not committed.
 
 Always holds: a check only reads, and reports sentences that begin with path and line; `--write` writes that one file.
 """
@@ -42,7 +42,7 @@ _ANCHOR = re.compile(r"<[a-zA-Z][^>]*\b(?:id|name)=[\"']([^\"']+)")
 _BUILT = {".git", ".venv", "__pycache__", "build", "dist", "runs", ".hypothesis"}
 _ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
-# The patterns are put together from pieces, so that this file does not contain what it looks for.
+# The patterns are joined from pieces, so that this file does not match them.
 _INDEX_NAMES = "|".join(("py" + "pi", "npm" + "js", "python" + "hosted"))
 _BEFORE_PATH = r"(?<![\w.~}$-])"
 FORBIDDEN = {
@@ -57,7 +57,7 @@ FORBIDDEN = {
 
 @dataclass(frozen=True)
 class Block:
-    """A fenced block of Markdown: the words after the fence, the text within, the line (from 1) where that begins."""
+    """A fenced block of Markdown: the words after the fence, the text inside, and its first line (from 1)."""
 
     info: str
     text: str
@@ -74,14 +74,14 @@ def split(markdown: str) -> tuple[list[Block], list[tuple[int, str]]]:
     fence, info, start, indent = "", "", 0, 0
     body: list[str] = []
     for number, line in enumerate(markdown.splitlines(), start=1):
-        found = _FENCE.match(line)
+        mark = _FENCE.match(line)
         if not fence:
-            if found:
-                fence, info, start, body = found[1], found[2].strip(), number + 1, []
+            if mark:
+                fence, info, start, body = mark[1], mark[2].strip(), number + 1, []
                 indent = len(line) - len(line.lstrip())
             else:
                 prose.append((number, line))
-        elif found and found[1][0] == fence[0] and len(found[1]) >= len(fence) and not found[2].strip():
+        elif mark and mark[1][0] == fence[0] and len(mark[1]) >= len(fence) and not mark[2].strip():
             blocks.append(Block(info, "\n".join(body) + "\n", start))
             fence = ""
         else:
@@ -93,11 +93,11 @@ def split(markdown: str) -> tuple[list[Block], list[tuple[int, str]]]:
 
 def links(markdown: str) -> list[tuple[int, str]]:
     """All link targets outside code, as (line number, target), in the order of lines."""
-    found = []
+    targets = []
     for number, line in split(markdown)[1]:
         plain = _INLINE_CODE.sub("", line)
-        found += [(number, target) for pattern in _LINKS for target in pattern.findall(plain)]
-    return found
+        targets += [(number, target) for pattern in _LINKS for target in pattern.findall(plain)]
+    return targets
 
 
 def anchors(markdown: str) -> set[str]:
@@ -116,7 +116,7 @@ def anchors(markdown: str) -> set[str]:
 
 
 def check_links(root: Path, page: str, markdown: str) -> Iterator[str]:
-    """Report each relative link of `page` (a path relative to `root`) whose file or heading is not there."""
+    """Report each relative link of `page` (a path relative to `root`) whose file or heading is missing."""
     for line, target in links(markdown):
         if _SCHEME.match(target):
             continue
@@ -155,9 +155,8 @@ def check_forbidden(path: str, text: str) -> Iterator[str]:
     """Report each line of `text` that names a package index or a path of one machine."""
     for number, line in enumerate(text.splitlines(), start=1):
         for what, pattern in FORBIDDEN.items():
-            found = pattern.search(line)
-            if found:
-                yield f"{path}:{number}: this line names {what} ({found[0]}); leave it out"
+            if match := pattern.search(line):
+                yield f"{path}:{number}: this line names {what} ({match[0]}); leave it out"
 
 
 def check_commands(page: str, markdown: str, texts: Mapping[str, str]) -> Iterator[str]:
@@ -201,7 +200,7 @@ def help_texts(app: typer.Typer, program: str = "seasoned") -> dict[str, str]:
 
 
 def program_texts() -> dict[str, str]:
-    """`help_texts` of Seasoned's own program, whatever the terminal and the CI service around us say.
+    """`help_texts` of Seasoned's own program, independent of the terminal and the CI service.
 
     Raises:
         ImportError: when the program cannot be imported.
@@ -215,7 +214,7 @@ def program_texts() -> dict[str, str]:
 
 
 def files(root: Path) -> list[str]:
-    """Paths, relative to `root`, of all files that git tracks or would; without git, of all but built things."""
+    """The paths, relative to `root`, of all files that git tracks or would; without git, of all that are not built."""
     command = ["git", "-C", str(root), "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
     try:
         listed = subprocess.run(command, capture_output=True, check=True, text=True).stdout.split("\0")
@@ -228,7 +227,7 @@ def files(root: Path) -> list[str]:
 
 
 def read(path: Path) -> str | None:
-    """The text of a file, or None when it is not UTF-8 text."""
+    """The text of a file, or None if it is not UTF-8 text."""
     raw = path.read_bytes()
     if b"\0" in raw:
         return None
@@ -239,7 +238,7 @@ def read(path: Path) -> str | None:
 
 
 def problems(root: Path, texts: Mapping[str, str] | None) -> Iterator[str]:
-    """Everything that is wrong under `root`; `texts` as of `help_texts`, or None to leave the commands alone."""
+    """All problems under `root`; `texts` as from `help_texts`, or None to skip the commands."""
     for name in files(root):
         text = read(root / name)
         if text is None:
@@ -258,25 +257,25 @@ def problems(root: Path, texts: Mapping[str, str] | None) -> Iterator[str]:
 
 
 def main() -> int:
-    """Print what is wrong; the exit status is 1 when something is."""
+    """Print the problems; the exit status is 1 if there are any."""
     parser = argparse.ArgumentParser(description="Check the documents of Seasoned.")
     parser.add_argument("--write", action="store_true", help=f"first write the commands' help into {HELP_PAGE}")
     write = parser.parse_args().write
-    found: list[str] = []
+    wrong: list[str] = []
     texts = None
     try:
         texts = program_texts()
     except (ImportError, RuntimeError) as error:
-        found.append(f"{CLI_PAGE}:1: the commands cannot be checked: {error}")
+        wrong.append(f"{CLI_PAGE}:1: the commands cannot be checked: {error}")
     if write and texts is not None:
         page = ROOT / HELP_PAGE
         page.parent.mkdir(exist_ok=True)
         page.write_text(help_page(texts), encoding="utf-8")
-    found += problems(ROOT, texts)
-    for problem in found:
+    wrong += problems(ROOT, texts)
+    for problem in wrong:
         print(problem)
-    print(f"documents: {len(found)} problem{'' if len(found) == 1 else 's'}" if found else "documents: all well")
-    return 1 if found else 0
+    print(f"documents: {len(wrong)} problem{'' if len(wrong) == 1 else 's'}" if wrong else "documents: all well")
+    return 1 if wrong else 0
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
-"""Checks that each table and figure of docs/papers.md has a recipe that loads, and each reference figure its place.
+"""Checks that each table and figure of docs/papers.md has a recipe that loads, and each reference figure a place.
 
-Run it as `python tools/check_papers.py`. Always holds: nothing is run and no data are read.
+Run it as `python tools/check_papers.py`. Always holds: no experiment is run, and no data are read.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _RECIPE = re.compile(r"\(\.\./experiments/paper/([\w]+)\.toml\)")
 
 
 def rows(page: str) -> list[tuple[str, list[str], list[str]]]:
-    """The rows of the page's tables: the place, the recipes that draw it, and what is said of it, cell by cell."""
+    """The rows of the page's tables: the place in the paper, its recipes, and the other cells."""
     return [
         (place.strip(), _RECIPE.findall(recipes), [cell.strip() for cell in rest.split("|")])
         for place, recipes, rest in _ROW.findall(page)
@@ -29,23 +29,23 @@ def rows(page: str) -> list[tuple[str, list[str], list[str]]]:
 
 
 def problems(page: str) -> Iterator[str]:
-    """What is wrong with the page, its recipes and the reference figures, in sentences."""
+    """The problems of the page, its recipes and the reference figures, in sentences."""
     from seasoned.errors import SeasonedError
     from seasoned.lab.report.reference import blocks
     from seasoned.lab.run.conditions import conditions
     from seasoned.lab.run.recipe import load_recipe
 
-    found = rows(page)
-    if not found:
+    table = rows(page)
+    if not table:
         yield "docs/papers.md has no row that begins with a table or figure"
-    told: set[str] = set()
-    for place, recipes, cells in found:
+    named: set[str] = set()
+    for place, recipes, cells in table:
         if not recipes:
             yield f"docs/papers.md, {place}: no recipe in experiments/paper/ is linked"
         if not all(cells):
             yield f"docs/papers.md, {place}: an empty cell; say what it needs, what it takes, and what was measured"
         for name in recipes:
-            told.add(name)
+            named.add(name)
             try:
                 recipe = load_recipe(RECIPES / f"{name}.toml")
                 conditions([*recipe.conditions, *({recipe.baseline} - {*recipe.conditions})])
@@ -54,18 +54,18 @@ def problems(page: str) -> Iterator[str]:
                 continue
             if recipe.profile != "paper":
                 yield f"experiments/paper/{name}.toml: its profile is {recipe.profile}, not paper"
-    for name in sorted({file.stem for file in RECIPES.glob("*.toml")} - told):
+    for name in sorted({file.stem for file in RECIPES.glob("*.toml")} - named):
         yield f"experiments/paper/{name}.toml: no row of docs/papers.md names it"
     for block in blocks():
         if block.paper not in PAPERS or not PLACE.match(block.place):
-            yield f"reference.toml: {block.paper}, {block.place!r} is no table, figure, section or appendix of a paper"
+            yield f"reference.toml: {block.paper}, {block.place!r} is not a table, figure, section or appendix"
         yield from (
             f"reference.toml: {block.paper}, {block.place}: a row has no name" for row in block.rows if not row.row
         )
 
 
 def main() -> int:
-    """Print what is wrong; the exit status is 1 where anything is."""
+    """Print the problems; the exit status is 1 if there are any."""
     wrong = list(problems(PAGE.read_text(encoding="utf-8")))
     for problem in wrong:
         print(problem, file=sys.stderr)

@@ -1,6 +1,6 @@
-"""Runs the notebooks of examples/notebooks: `python tools/notebooks.py` checks what they print, `--write` keeps it.
+"""Runs the notebooks of examples/notebooks: `python tools/notebooks.py` checks what they print, `--write` updates it.
 
-Each runs in a Python of its own and a folder of its own, with warnings as errors and no network needed.
+Each runs in its own process and folder, with warnings as errors and without a network.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ for number, source in enumerate(json.load(sys.stdin)):
 
 
 def printed(notebook: dict[str, Any]) -> list[str]:
-    """What each code cell prints.
+    """Run a notebook, and return what each code cell prints.
 
     Raises:
-        RuntimeError: a cell fails; the message is what Python said.
+        RuntimeError: a cell fails; the message is what Python prints.
     """
     cells = ["".join(cell["source"]) for cell in notebook["cells"] if cell["cell_type"] == "code"]
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("SEASONED_", "OPENAI_"))}
+    env = {name: value for name, value in os.environ.items() if not name.startswith(("SEASONED_", "OPENAI_"))}
     with tempfile.TemporaryDirectory() as folder:
         done = subprocess.run(
             [sys.executable, "-W", "error", "-c", _PROGRAM],
             input=json.dumps(cells),
             cwd=folder,
-            env={**kept, "PYTHONPATH": str(ROOT / "src")},
+            env={**env, "PYTHONPATH": str(ROOT / "src")},
             capture_output=True,
             text=True,
             timeout=300,
@@ -50,13 +50,13 @@ def printed(notebook: dict[str, Any]) -> list[str]:
 
 
 def kept_outputs(notebook: dict[str, Any]) -> list[str]:
-    """What each code cell printed when the notebook was written."""
+    """The outputs of the code cells in the notebook's file."""
     cells = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
     return ["".join("".join(each.get("text", ())) for each in cell["outputs"]) for cell in cells]
 
 
 def with_outputs(notebook: dict[str, Any], texts: list[str]) -> dict[str, Any]:
-    """The notebook with what its code cells print."""
+    """The notebook with these outputs of its code cells."""
     rest = iter(texts)
     for cell in notebook["cells"]:
         if cell["cell_type"] == "code":
@@ -67,7 +67,7 @@ def with_outputs(notebook: dict[str, Any], texts: list[str]) -> dict[str, Any]:
 
 
 def main() -> int:
-    """Check every notebook, or write what they print."""
+    """Check the outputs of every notebook, or write them."""
     wrong = 0
     for file in sorted(NOTEBOOKS.glob("*.ipynb")):
         notebook = json.loads(file.read_text(encoding="utf-8"))

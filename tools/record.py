@@ -1,7 +1,7 @@
 """Records a command in a terminal as an animated SVG, such as the picture of the demo in the README.
 
 Run it as `python tools/record.py docs/images/demo.svg -- .venv/bin/seasoned demo`; it needs pyte and no network. A long
-run is shown fast: the frames that differ are spread over some seconds. A long last screen is shown page by page.
+run is shown fast: its different frames are spread over some seconds. A long last screen is shown page by page.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ Frame = tuple[str, ...]
 
 
 def record(command: list[str]) -> list[Frame]:
-    """Every screen that differs from the one before it, while the command runs; about ten a second are looked at."""
+    """Run a command, and return every screen that differs from the one before; about ten per second are compared."""
     import pyte
 
     screen = pyte.Screen(COLUMNS, ROWS)
@@ -56,7 +56,7 @@ def record(command: list[str]) -> list[Frame]:
             if ready:
                 try:
                     stream.feed(os.read(ours, 65536))
-                except OSError:  # the terminal's other side is closed
+                except OSError:  # the other side of the terminal is closed
                     ended = True
             ended = ended or (not ready and process.poll() is not None)
             if ended or time.monotonic() - seen > 0.1:

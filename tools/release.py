@@ -1,6 +1,6 @@
 """Builds wheel and sdist into dist/, checks them, and tries each in a bare environment: `make release`.
 
-Always holds: what is tried is what was built, in an empty folder, without this checkout on the path.
+Always holds: the built packages are tried in an empty folder, without this checkout on the path.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def example() -> str:
 
 
 def run(*command: str | Path, cwd: Path = ROOT) -> str:
-    """Run a command and give what it prints; where it fails, show that and end.
+    """Run a command and return its output; if it fails, show the output and end.
 
     Raises:
         SystemExit: it failed.
@@ -57,7 +57,7 @@ def tried(package: Path) -> None:
 
 
 def main() -> int:
-    """Build, check, try."""
+    """Build, check and try the packages."""
     shutil.rmtree(DIST, ignore_errors=True)
     run(sys.executable, "-m", "build", "--outdir", DIST, ROOT)
     built = sorted(DIST.iterdir())

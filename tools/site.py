@@ -1,8 +1,8 @@
 """Builds the docs site into build/site: `make docs-site`.
 
-The pages are those of the repository: README.md, docs/, the log, and the notebooks of examples/notebooks as pages. A
-link to a file that is no page leads to the repository. Pages that mkdocs.yml does not name are put under "Explanation"
-and "Methods"; the reference is made of the docstrings of the public names.
+The pages are README.md, docs/, the log, and the notebooks of examples/notebooks. A link to any other file leads to the
+repository. Pages that mkdocs.yml does not name are put under "Explanation" and "Methods"; the reference is made from
+the docstrings of the public names.
 """
 
 from __future__ import annotations
@@ -44,19 +44,19 @@ _GROUPS = {
     "Experiments": ("Recipe", "load_recipe", "make_recipe", "run", "read_summary", "Benchmark", "load_benchmark"),
     "Agents": ("Dialogue", "React"),
 }
-"""The pages of the reference; public names that none of them has stand on a page "Others"."""
+"""The pages of the reference; all other public names are on the page "Others"."""
 
 
 def sources() -> dict[Path, Path]:
-    """Each file of the repository that is a page, and where it lies in the site."""
-    kept = [*sorted((ROOT / "docs").rglob("*.md")), ROOT / "experiments" / "LOG.md"]
-    kept += [ROOT / name for name in ("CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")]
-    places = {file: file.relative_to(ROOT) for file in kept}
+    """The files of the repository that are pages, with their places in the site."""
+    pages = [*sorted((ROOT / "docs").rglob("*.md")), ROOT / "experiments" / "LOG.md"]
+    pages += [ROOT / name for name in ("CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")]
+    places = {file: file.relative_to(ROOT) for file in pages}
     return {ROOT / "README.md": Path("index.md"), **places}
 
 
 def relinked(text: str, file: Path, place: Path, places: dict[Path, Path]) -> str:
-    """The text of a page with its links as the site has them; code is left as it is."""
+    """The text of a page with the links of the site; code is unchanged."""
 
     def link(match: re.Match[str]) -> str:
         target, anchor = match[2], match[3] or ""
@@ -72,7 +72,7 @@ def relinked(text: str, file: Path, place: Path, places: dict[Path, Path]) -> st
         return f"{match[1]}{new}{anchor}{match[4]}"
 
     parts = re.split(r"(^```.*?^```|`[^`\n]*`)", text, flags=re.MULTILINE | re.DOTALL)
-    # A code span within a link's words is a part of its own; links are found in the whole then.
+    # The split would break a link with a code span in its text, so links are replaced in larger parts.
     if any(part.startswith("```") for part in parts):
         blocks = re.split(r"(^```.*?^```)", text, flags=re.MULTILINE | re.DOTALL)
         return "".join(part if part.startswith("```") else _LINK.sub(link, part) for part in blocks)
@@ -95,7 +95,7 @@ def notebook(file: Path) -> str:
 
 
 def reference() -> Iterator[tuple[str, str]]:
-    """(title, page) for each page of the reference."""
+    """Yield (title, text) for each page of the reference."""
     sys.path.insert(0, str(ROOT / "src"))
     import seasoned
 
@@ -108,7 +108,7 @@ def reference() -> Iterator[tuple[str, str]]:
 
 
 def write_pages() -> dict[str, list[str]]:
-    """Write every page below build/pages; gives the titles and places of those that mkdocs.yml does not name."""
+    """Write every page below build/pages; return the titles and places of those that mkdocs.yml does not name."""
     shutil.rmtree(PAGES, ignore_errors=True)
     places = sources()
     for file, place in places.items():
@@ -125,9 +125,9 @@ def write_pages() -> dict[str, list[str]]:
     (PAGES / "notebooks").mkdir()
     for file in sorted(NOTEBOOKS.glob("*.ipynb")):
         (PAGES / "notebooks" / f"{file.stem}.md").write_text(notebook(file), encoding="utf-8")
-    named = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+    config = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
     for name in sorted(each.as_posix() for each in places.values()):
-        if f" {name}\n" in named:
+        if f" {name}\n" in config:
             continue
         part = "Methods" if "/methods/" in name else "Explanation" if name.startswith("docs/") else "Project"
         more["Reference" if name.startswith(("docs/reference", "docs/file-formats")) else part].append(name)

@@ -1,6 +1,6 @@
-"""Counts what one reads in an afternoon to understand Seasoned, and fails where that is too much.
+"""Counts the lines to read for an understanding of Seasoned in an afternoon, and fails if they are too many.
 
-Run it as `python tools/tour.py`. The afternoon is what docs/tour.md leads through: the core, and one method or four.
+Run it as `python tools/tour.py`. These are the stops of docs/tour.md: the core, and one method or all four.
 """
 
 from __future__ import annotations
@@ -32,29 +32,29 @@ METHODS = {
     "ERL": "methods/erl",
 }
 ONE, ALL = 4000, 6000
-"""Lines, at most, of the core with any one method, and with all four."""
+"""The most lines of the core with any one method, and with all four."""
 
 
 def files(place: str) -> list[Path]:
     """The Python files of a file or folder of the source.
 
     Raises:
-        FileNotFoundError: there is none.
+        FileNotFoundError: there is no such file.
     """
     path = SOURCE / place
-    found = sorted(path.rglob("*.py")) if path.is_dir() else [path]
-    if not found or not all(file.is_file() for file in found):
-        raise FileNotFoundError(f"{place} is on the tour and not in the source; mend tools/tour.py and docs/tour.md")
-    return found
+    modules = sorted(path.rglob("*.py")) if path.is_dir() else [path]
+    if not modules or not all(file.is_file() for file in modules):
+        raise FileNotFoundError(f"{place} is on the tour and not in the source; correct tools/tour.py and docs/tour.md")
+    return modules
 
 
 def lines(place: str) -> int:
-    """How many lines a file or folder has."""
+    """The number of lines of a file or folder."""
     return sum(len(file.read_text(encoding="utf-8").splitlines()) for file in files(place))
 
 
 def problems() -> Iterator[str]:
-    """What is wrong: too many lines, or a stop of the tour that the page does not lead to, or not in this order."""
+    """The problems: too many lines, or stops of the tour that the page misses or has in another order."""
     core, methods = sum(map(lines, CORE)), {name: lines(place) for name, place in METHODS.items()}
     longest = max(methods, key=lambda name: methods[name])
     if core + methods[longest] > ONE:
@@ -71,7 +71,7 @@ def problems() -> Iterator[str]:
 
 
 def main() -> int:
-    """Print the stops with their lines and the totals; the exit status is 1 where something is wrong."""
+    """Print the stops with their lines, and the totals; the exit status is 1 if there is a problem."""
     total = 0
     for place in CORE:
         total += lines(place)

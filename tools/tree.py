@@ -1,6 +1,6 @@
 """Draws the floors (from pyproject.toml) and the tree of the source (from docstrings) in docs/architecture.md.
 
-Run it as `python tools/tree.py`: it fails where the page shows something else; `--write` draws both anew.
+Run it as `python tools/tree.py`: it fails if the page differs; `--write` draws both again.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parent.parent
 SOURCE = ROOT / "src" / "seasoned"
 PAGE = ROOT / "docs" / "architecture.md"
 WIDTH = 118
-COLUMN = 19  # where the words begin
+COLUMN = 19  # of the descriptions
 
 
 def says(file: Path) -> str:
@@ -27,27 +27,27 @@ def says(file: Path) -> str:
 
 
 def entry(name: str, words: str, indent: str) -> Iterator[str]:
-    """A name with the words beside it, on as many lines as they take."""
+    """A name and its description, on as many lines as needed."""
     first = f"{indent}{name}".ljust(COLUMN - 1) + " "
     yield from textwrap.wrap(words, WIDTH, initial_indent=first, subsequent_indent=" " * COLUMN)
 
 
 def folder(path: Path, indent: str) -> Iterator[str]:
-    """A package: what it says, its modules, and the packages in it; `lab` comes last."""
+    """A package: its description, its modules, and its packages; `lab` is last."""
     yield from entry(f"{path.name}/", says(path / "__init__.py"), indent)
     yield from entry("", " ".join(sorted({file.name for file in path.glob("*.py")} - {"__init__.py"})), "")
     yield from packages(path, indent + "  ")
 
 
 def packages(path: Path, indent: str) -> Iterator[str]:
-    """The packages in a folder, but for the migrations, which are data."""
+    """The packages in a folder, except the migrations, which are data."""
     inner = sorted(init.parent for init in path.glob("*/__init__.py") if init.parent.name != "migrations")
     for each in sorted(inner, key=lambda one: one.name == "lab"):
         yield from folder(each, indent)
 
 
 def tree() -> str:
-    """All of it."""
+    """The whole tree."""
     modules = [line for file in sorted(SOURCE.glob("*.py")) for line in entry(file.name, says(file), "  ")]
     return "\n".join(["src/seasoned/", *modules, *packages(SOURCE, "  ")])
 
@@ -60,7 +60,7 @@ def floors() -> str:
 
 
 def drawn(page: str) -> str:
-    """The page with the floors and the tree as they are now."""
+    """The page with the current floors and tree."""
     for mark, text in (("floors", floors()), ("tree", tree())):
         before, fence, rest = page.partition(f"<!-- {mark} -->\n```text\n")
         page = f"{before}{fence}{text}\n```{rest.partition('```')[2]}"
@@ -68,12 +68,12 @@ def drawn(page: str) -> str:
 
 
 def main() -> int:
-    """Compare the page, or write it; the exit status is 1 where it shows something else."""
+    """Compare the page, or write it; the exit status is 1 if it differs."""
     page = PAGE.read_text(encoding="utf-8")
     if "--write" in sys.argv[1:]:
         PAGE.write_text(drawn(page), encoding="utf-8")
     elif drawn(page) != page:
-        print("docs/architecture.md shows other floors or files than there are: run python tools/tree.py --write")
+        print("the floors or files in docs/architecture.md are out of date: run python tools/tree.py --write")
         return 1
     return 0
 

@@ -1,4 +1,4 @@
-"""DSPy: it optimises programs and keeps no memory, so what is nearest to one is measured."""
+"""DSPy: it optimises programs and has no memory, so its closest parts are measured."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 import dspy
 from work import LESSON, NEAREST, Given, Job, Side
 
-_EXACT = 10**9  # texts below which it searches exactly, as the others do; 20,000 by default, above that with faiss
+_EXACT = 10**9  # texts up to which it searches exactly, as the others do; by default 20,000, and faiss above
 
 
 class Waiting(dspy.Module):
@@ -29,8 +29,8 @@ def open_side(job: Job, given: Given, _option: str) -> Side:
     texts: list[str] = []
     index: list[Any] = []
     lessons: list[str] = []
-    asked = dspy.Signature("attempt -> trigger, action", "Say what the attempt teaches for the next time.")
-    teach = dspy.Predict(asked)
+    signature = dspy.Signature("attempt -> trigger, action", "Say what the attempt teaches for the next time.")
+    teach = dspy.Predict(signature)
 
     def build() -> None:
         index[:] = [dspy.retrievers.Embeddings(list(texts), embedder, k=NEAREST, brute_force_threshold=_EXACT)]

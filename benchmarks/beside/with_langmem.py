@@ -1,4 +1,4 @@
-"""LangMem on a store of LangGraph: the one in memory that its guide begins with, or the one in SQLite."""
+"""LangMem on a store of LangGraph: the in-memory store of its guide, or the SQLite store."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _PLACE = ("memories", "bench")
 
 
 def open_side(job: Job, given: Given, option: str) -> Side:
-    # The store in memory reads "fields", and the one in SQLite (3.x) "text_fields", whatever its guide says.
-    named = ["content.content"]
-    index: Any = {"dims": given.dim, "embed": given.lists, "fields": named, "text_fields": named}
+    # The in-memory store reads "fields", and the SQLite store (3.x) "text_fields", although its guide says otherwise.
+    fields = ["content.content"]
+    index: Any = {"dims": given.dim, "embed": given.lists, "fields": fields, "text_fields": fields}
     store = InMemoryStore(index=index) if option == "memory" else _sqlite(job, index)
     model = ChatOpenAI(model="m", base_url=job.url, api_key="none", max_retries=0, temperature=0)
     manager = create_memory_store_manager(model, namespace=_PLACE, store=store)
@@ -59,7 +59,7 @@ def _put(text: str) -> PutOp:
 
 
 def _value(text: str) -> dict[str, Any]:
-    """A memory in the form in which its manager keeps and reads them."""
+    """A memory in the form that its manager stores and reads."""
     return {"kind": "Memory", "content": {"content": text}}
 
 

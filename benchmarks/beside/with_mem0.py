@@ -1,4 +1,4 @@
-"""mem0 with the store it has by default, Qdrant's local mode in a folder."""
+"""mem0 with its default store, Qdrant's local mode in a folder."""
 
 from __future__ import annotations
 
@@ -60,20 +60,20 @@ def open_side(job: Job, given: Given, _option: str) -> Side:
         memory.vector_store.insert(given.lists(texts), payloads, [str(uuid.uuid4()) for _ in texts])
 
     def search(text: str) -> list[str]:
-        found = memory.search(text, filters={"user_id": _WHO}, top_k=NEAREST, threshold=0.0)
-        return [each["memory"] for each in found["results"]]
+        matches = memory.search(text, filters={"user_id": _WHO}, top_k=NEAREST, threshold=0.0)
+        return [each["memory"] for each in matches["results"]]
 
     def learn(messages: list[dict[str, str]]) -> None:
         assert memory.add(messages, user_id=_WHO)["results"]
 
-    said = {"memory": [{"text": f"When {LESSON[0]}: {LESSON[1]}", "attributed_to": "user"}]}
+    content = {"memory": [{"text": f"When {LESSON[0]}: {LESSON[1]}", "attributed_to": "user"}]}
     return Side(
         store="Qdrant's local mode, a folder; it advises against more than 20,000",
         fill=fill,
         add=lambda text: memory.add(text, user_id=_WHO, infer=False),
         search=search,
         learn=learn,
-        reply={"role": "assistant", "content": json.dumps(said)},
+        reply={"role": "assistant", "content": json.dumps(content)},
         close=memory.close,
         why={"jobs": "it runs no jobs", "recall": "it gives items"},
         notes={

@@ -28,7 +28,7 @@ class Embedder:
 
 def open_side(job: Job, given: Given, _option: str) -> Side:
     model = OpenAIChat("m", base_url=job.url, max_retries=0)
-    # The others hold nothing back, so neither does this one: the lesson repeats a limit that a tool told.
+    # The others quarantine nothing, so neither does this one: the lesson repeats a limit from a tool's result.
     memory = Memory(Path(job.folder) / "memory.db", method="erl", llm=model, embedder=Embedder(given), trust="page")
 
     def search(text: str) -> list[str]:
@@ -44,7 +44,7 @@ def open_side(job: Job, given: Given, _option: str) -> Side:
         memory.close()
         model.close()
 
-    said = {"analysis": "The order was promised before it was looked up.", "trigger": LESSON[0], "action": LESSON[1]}
+    content = {"analysis": "The order was promised before it was looked up.", "trigger": LESSON[0], "action": LESSON[1]}
     return Side(
         store="its SQLite file",
         fill=memory.add,
@@ -53,7 +53,7 @@ def open_side(job: Job, given: Given, _option: str) -> Side:
         search=search,
         recall=memory.recall,
         learn=learn,
-        reply={"role": "assistant", "content": json.dumps(said)},
+        reply={"role": "assistant", "content": json.dumps(content)},
         jobs=lambda work: run_jobs(work, range(64), 16),
         close=close,
         notes={

@@ -1,7 +1,7 @@
 """The work that each library does, in its own environment: python work.py SIDE JOB.json RESULT.json.
 
-SIDE is one of the files `with_*.py` here. Always holds: every side gets the same texts, vectors, queries and replies,
-in the same order, and what one side does in its own way stands in its file; numbers are seconds.
+SIDE is one of the files `with_*.py` here. Always holds: every side gets the same texts, vectors, queries and replies in
+the same order; the differences between sides are in their files; numbers are seconds.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ import numpy as np
 NEAREST = 10
 BATCH = 1000
 LESSON = ("refunding an order", "look the order NUMBER up first, and refuse what was shipped more than 30 days ago")
-"""What the model replies, in the form that a side wants: a trigger and an action."""
+"""The trigger and the action that the model replies, in the form of the side."""
 
 
 @dataclass
 class Job:
-    """What is to be done: how many lessons, with what, where, and for how many seconds at most."""
+    """The work: how many lessons, with which material, where, and for how many seconds at most."""
 
     size: int
     texts: str
@@ -43,7 +43,7 @@ class Job:
 
 
 class Given:
-    """The precomputed vectors, by text. A text without one gets a unit vector of its own."""
+    """The precomputed vectors, by text. Any other text gets its own random unit vector."""
 
     def __init__(self, texts: list[str], matrix: Any) -> None:
         self.dim = int(matrix.shape[1])
@@ -65,11 +65,11 @@ class Given:
 
 @dataclass
 class Side:
-    """What a library can do here; None where it cannot, with the reason in `why`.
+    """The functions of a library; None for a missing one, with the reason in `why`.
 
-    `search` gives the texts of the ten nearest, best first; `recall` makes a text for a prompt. `learn` takes one
-    attempt as chat messages and keeps what it taught; `reply` is the message that its model answers with. `jobs` calls
-    a function 64 times on 16 threads.
+    `search` returns the texts of the ten nearest, best first; `recall` makes a text for a prompt. `learn` takes one
+    attempt as chat messages and stores a lesson; `reply` is the message that its model answers with. `jobs` calls a
+    function 64 times on 16 threads.
     """
 
     store: str
@@ -87,11 +87,11 @@ class Side:
 
 
 def main() -> None:
-    """Do the job of a file and write what came of it."""
+    """Do the job in a file, and write the result."""
     side_name, _, option = sys.argv[1].partition(":")
     job = Job(**json.loads(Path(sys.argv[2]).read_text(encoding="utf-8")))
     texts = json.loads(Path(job.texts).read_text(encoding="utf-8"))[: job.size + job.fresh]
-    vectors = np.load(job.vectors, mmap_mode="r")  # those of the queries stand last
+    vectors = np.load(job.vectors, mmap_mode="r")  # the queries' vectors are last
     given = Given([*texts, *job.queries], np.concatenate([vectors[: len(texts)], vectors[-len(job.queries) :]]))
     before = _megabytes()
     side: Side = importlib.import_module(f"with_{side_name}").open_side(job, given, option)
@@ -155,25 +155,25 @@ def _added(side: Side, fresh: Any, job: Job) -> dict[str, Any]:
         side.add(text)
         if number % 2:
             alone.append(time.perf_counter() - start)
-        else:  # what was just added is searched for
-            found = side.search(text)
+        else:  # the new text must be found at once
+            matches = side.search(text)
             again.append(time.perf_counter() - start)
-            assert found[0] == text, (found[0], text)
+            assert matches[0] == text, (matches[0], text)
     return {"add": alone, "again": again}
 
 
 def _learned(side: Side, job: Job) -> dict[str, Any]:
-    """One attempt each time; the requests that this made are then made again by the raw client, for comparison."""
+    """Learn from one attempt at a time; for comparison, the raw client then repeats the requests."""
     if side.learn is None:
         return {"learn": []}
     import openai
 
     raw = openai.OpenAI(base_url=job.url, api_key="none", max_retries=0)
     _ask(job.url, json.dumps(side.reply).encode())
-    whole, bare, calls, characters = [], [], 0, 0
+    learning, bare, calls, characters = [], [], 0, 0
     began = time.perf_counter()
     for number in range(job.repeats + 2):
-        if whole and time.perf_counter() - began > job.budget / 10:
+        if learning and time.perf_counter() - began > job.budget / 10:
             break
         messages = attempt(number)
         _ask(job.url)
@@ -186,11 +186,11 @@ def _learned(side: Side, job: Job) -> dict[str, Any]:
             raw.chat.completions.create(**request)
         ended = time.perf_counter()
         if number >= 2:
-            whole.append(between - start)
+            learning.append(between - start)
             bare.append(ended - start_raw)
             calls, characters = len(requests), sum(map(_characters, requests))
-    found = side.search(attempt(0)[0]["content"])
-    return {"learn": whole, "raw": bare, "calls": calls, "tokens": characters / 4, "after": found[:2]}
+    matches = side.search(attempt(0)[0]["content"])
+    return {"learn": learning, "raw": bare, "calls": calls, "tokens": characters / 4, "after": matches[:2]}
 
 
 def _jobs(side: Side) -> dict[str, Any]:
@@ -219,22 +219,22 @@ def attempt(number: int) -> list[dict[str, str]]:
 
 
 def _characters(request: dict[str, Any]) -> int:
-    said = sum(len(str(message.get("content") or "")) for message in request["messages"])
+    contents = sum(len(str(message.get("content") or "")) for message in request["messages"])
     calls = [message["tool_calls"] for message in request["messages"] if message.get("tool_calls")]
     forms = [request[name] for name in ("tools", "response_format") if request.get(name)]
-    return said + sum(len(json.dumps(each)) for each in (*calls, *forms))
+    return contents + sum(len(json.dumps(each)) for each in (*calls, *forms))
 
 
-def _ask(url: str, told: bytes | None = None) -> Any:
-    request = urllib.request.Request(url, data=told, method="PUT" if told else "GET")
+def _ask(url: str, body: bytes | None = None) -> Any:
+    request = urllib.request.Request(url, data=body, method="PUT" if body else "GET")
     with urllib.request.urlopen(request) as answer:
         return json.loads(answer.read())
 
 
 def _megabytes() -> float:
-    """The most memory that this process has had."""
+    """The peak memory of this process, in megabytes."""
     status = Path("/proc/self/status")
-    if status.is_file():  # ru_maxrss begins with what the parent had when it started this process
+    if status.is_file():  # ru_maxrss includes the parent's memory at the start of this process
         return int(status.read_text(encoding="utf-8").partition("VmHWM:")[2].split()[0]) * 1024 / 1e6
     scale = 1 if sys.platform == "darwin" else 1024
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * scale / 1e6

@@ -1,4 +1,4 @@
-"""`python -m seasoned`: the command line, where its script is not on the path."""
+"""`python -m seasoned`: the command line, if its script is not on the path."""
 
 from seasoned.cli import main
 

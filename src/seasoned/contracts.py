@@ -1,6 +1,6 @@
 """The contracts of the protocols, as functions to run on your own object.
 
-Each function uses the object as Seasoned will, and raises ContractError with the first broken clause. Always holds: a
+Each function uses the object as Seasoned does, and raises ContractError with the first broken clause. Always holds: a
 check needs only the object, changes nothing outside it, and lets other errors of Seasoned (no key, no server, a budget)
 through, because they say nothing about the contract.
 """
@@ -22,7 +22,7 @@ _ODD_ACTIONS = ("", "no such action", "](}\n\0\u202e👩‍👩‍👧", "x" * 2
 
 
 def check_llm(llm: LLM) -> None:
-    """Runs the contract of `LLM`: about six short calls, which may cost money. Tools are checked if `chat` takes them.
+    """Run the contract of `LLM`: about six short calls, which may cost money. Tools are checked if `chat` takes them.
 
     Raises:
         ContractError: a clause is broken; the sentence names it.
@@ -58,14 +58,12 @@ def check_llm(llm: LLM) -> None:
     if takes_tools:
         given = [(call.name, call.arguments) for call in called]
         fits = given[:1] in ([("answer", {"word": "yes"})], [("answer", {"word": "no"})])
-        _expect(
-            fits, f"{what}.chat must return in `calls` a call of the tool that it is given and required to call", given
-        )
+        _expect(fits, f"{what}.chat must return in `calls` a call of the tool that it is required to call", given)
     _expect(messages == before, f"{what}.chat must not change the messages that it is given")
 
 
 def check_embedder(embedder: Embedder) -> None:
-    """Runs the contract of `Embedder` on a few texts. A text without any content may give a row of zeros.
+    """Run the contract of `Embedder` on a few texts. A text without any content may give a row of zeros.
 
     Raises:
         ContractError: a clause is broken; the sentence names it.
@@ -80,12 +78,12 @@ def check_embedder(embedder: Embedder) -> None:
 
     def rows(texts: Sequence[str]) -> Any:
         with _own_errors_only(f"{what}.embed"):
-            found = embedder.embed(texts)
-        _expect(isinstance(found, np.ndarray), f"{what}.embed must return a numpy array", type(found).__name__)
-        _expect(found.dtype == np.float32, f"{what}.embed must return float32", str(found.dtype))
-        _expect(found.shape == (len(texts), dim), f"{what}.embed must return one row of {dim} per text", found.shape)
-        _expect(bool(np.isfinite(found).all()), f"{what}.embed must return finite numbers")
-        return found
+            matrix = embedder.embed(texts)
+        _expect(isinstance(matrix, np.ndarray), f"{what}.embed must return a numpy array", type(matrix).__name__)
+        _expect(matrix.dtype == np.float32, f"{what}.embed must return float32", str(matrix.dtype))
+        _expect(matrix.shape == (len(texts), dim), f"{what}.embed must return one row of {dim} per text", matrix.shape)
+        _expect(bool(np.isfinite(matrix).all()), f"{what}.embed must return finite numbers")
+        return matrix
 
     rows([])
     norm = float(np.linalg.norm(rows([""])[0]))
@@ -96,15 +94,15 @@ def check_embedder(embedder: Embedder) -> None:
     for place, text in enumerate(_TEXTS):
         alike = float(together[place] @ rows([text])[0])
         # Quantised models differ a little with the batch.
-        _expect(alike > 0.98, f"{what}.embed must give a text the same row whatever texts are beside it", alike)
+        _expect(alike > 0.98, f"{what}.embed must return the same row for a text in any batch", alike)
     alike = float(together[0] @ together[1])
-    _expect(alike < 0.999, f"{what}.embed must tell different texts apart", alike)
+    _expect(alike < 0.999, f"{what}.embed must return different rows for different texts", alike)
 
 
 def check_environment(
     make: Callable[[], Environment], task: Task | None = None, *, actions: Sequence[str] = (), steps: int = 50
 ) -> None:
-    """Runs the contract of `Environment`: two attempts with equal results, odd actions, a second reset, closing.
+    """Run the contract of `Environment`: two attempts with equal results, odd actions, a second reset, closing.
 
     Args:
         make: makes a fresh environment; it is called several times.
@@ -117,7 +115,7 @@ def check_environment(
     """
     task = task or Task(id="contract", text="a task to check the environment with")
     played = (*actions, *_ODD_ACTIONS)
-    _expect(callable(make), "check_environment takes what makes an environment, such as its class, and no environment")
+    _expect(callable(make), "check_environment takes a function or class that makes environments, not an environment")
     first, second = make(), make()
     what = type(first).__name__
     _expect(isinstance(first, Environment), f"{what} must have the methods reset, step and close")
@@ -132,7 +130,7 @@ def check_environment(
             _attempt(what, first, task, (odd,))
         _expect(
             one == _attempt(what, first, task, played[:steps]),
-            f"{what}.reset must begin anew: the same actions after it went differently from the first time",
+            f"{what}.reset must start over: the same actions after it gave other results than the first time",
         )
     finally:
         with _own_errors_only(f"{what}.close"):
@@ -154,7 +152,7 @@ def _check_reply(what: str, reply: object) -> Reply:
 
 
 def _attempt(what: str, env: Environment, task: Task, actions: Sequence[str]) -> list[Any]:
-    """Plays the actions until the episode ends; what came back, without the infos."""
+    """Play the actions until the episode ends; return all results except the infos."""
     with _own_errors_only(f"{what}.reset"):
         start: object = env.reset(task, seed=0)
     if not isinstance(start, tuple) or len(start) != 2:
@@ -184,8 +182,8 @@ def _attempt(what: str, env: Environment, task: Task, actions: Sequence[str]) ->
         known |= info
         _expect(
             isinstance(known.get("success"), bool | None) and ("success" in known or not terminated),
-            f"{what}.step must say in an info, by the step that terminates, whether the task was solved: its 'success' "
-            "is True, False, or None where nobody knows",
+            f"{what}.step must return info['success'] at the latest in the step that terminates: True, False, or None "
+            "if unknown",
             known,
         )
         if terminated or truncated:
@@ -203,9 +201,9 @@ def _check_tools(what: str, info: dict[str, Any]) -> None:
     _expect(fit, f"{what} must offer as info['tools'] a list of dicts with name, description and parameters", tools)
 
 
-def _expect(holds: bool, clause: str, came: object = None) -> None:
+def _expect(holds: bool, clause: str, value: object = None) -> None:
     if not holds:
-        raise ContractError(clause if came is None else f"{clause}; it was {_short(came)}")
+        raise ContractError(clause if value is None else f"{clause}; it was {_short(value)}")
 
 
 def _short(value: object) -> str:
@@ -215,12 +213,12 @@ def _short(value: object) -> str:
 
 @contextmanager
 def _own_errors_only(what: str) -> Iterator[None]:
-    """Nothing but errors of Seasoned's tree may come out of a protocol's methods."""
+    """Turn any error outside Seasoned's tree into a ContractError."""
     try:
         yield
     except SeasonedError:
         raise
     except Exception as error:
         raise ContractError(
-            f"{what} must raise nothing but errors of seasoned.errors; it raised {type(error).__name__}: {error}"
+            f"{what} must raise only errors of seasoned.errors; it raised {type(error).__name__}: {error}"
         ) from error

@@ -1,7 +1,7 @@
 """Every exception Seasoned raises, drawn once.
 
-Each message is a sentence: what was expected, what came, what to do. Always holds: anything raised on purpose derives
-from `SeasonedError`, and nothing outside this tree is raised for a user's mistake.
+Each message is a sentence: what was expected, what was found, what to do. Always holds: anything raised on purpose
+derives from `SeasonedError`, and nothing outside this tree is raised for a user's mistake.
 
     SeasonedError
     ├── ConfigError          a setting, a command line or a recipe is wrong
@@ -10,7 +10,7 @@ from `SeasonedError`, and nothing outside this tree is raised for a user's mista
     ├── StoreError           the store cannot be opened, read or written
     │   ├── StoreVersionError    it was written by another version
     │   ├── StoreLockedError     another process holds it for too long
-    │   └── ConflictError        somebody else changed the lesson in between
+    │   └── ConflictError        another program changed the lesson in between
     ├── ContractError        a class does not keep the contract of its protocol
     ├── LeakError            an evaluation would see its own tasks
     ├── EmbedderMismatchError    vectors of another embedder were asked for
@@ -43,8 +43,8 @@ class MissingExtraError(SeasonedError):
     """A library of an optional extra is not installed."""
 
     def __init__(self, extra: str, library: str, advice: str = "") -> None:
-        what_to_do = advice or f"pip install 'seasoned[{extra}]'"
-        super().__init__(f"this needs the library {library}, which is not installed: {what_to_do}")
+        command = advice or f"pip install 'seasoned[{extra}]'"
+        super().__init__(f"this needs the library {library}, which is not installed: {command}")
 
 
 class StoreError(SeasonedError):
@@ -60,7 +60,7 @@ class StoreLockedError(StoreError):
 
 
 class ConflictError(StoreError):
-    """Somebody else changed the lesson between reading and writing it."""
+    """Another program changed the lesson between reading and writing it."""
 
 
 class ContractError(SeasonedError):
@@ -89,7 +89,7 @@ class BudgetExceeded(SeasonedError):  # noqa: N818 - an outcome that is recorded
 class LLMError(SeasonedError):
     """A model did not answer as it should.
 
-    `reply` is the last `seasoned.types.Reply`, with the usage of all attempts (they were paid for), where there is one.
+    `reply` is the last `seasoned.types.Reply`, with the usage of all attempts (they were paid for), if any.
     """
 
     reply: object = None
@@ -112,7 +112,7 @@ class RequestError(LLMError):
 
 
 class NotFoundError(RequestError):
-    """The server has no such model, or the address is not that of such a server."""
+    """The server has no such model, or there is no such server at the address."""
 
 
 class RefusedError(RequestError):

@@ -1,6 +1,6 @@
-"""Somebody's file, read whole: what must not be read is refused in a sentence.
+"""Reads a user's file as a whole, and refuses files that are unsafe or too large.
 
-Always holds: nothing is unpickled or run; no more is read than may be.
+Always holds: nothing is unpickled or run; at most the allowed number of bytes is read.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from seasoned.errors import DataError
 MAX_FILE_BYTES = 512 * 1024 * 1024
 
 _NO_PICKLE = (
-    "{path} is a pickle. It is never unpickled, as a pickle can run any code: write the rows as JSON lines or CSV"
+    "{path} is a pickle. It is never unpickled, since a pickle can run any code: write the rows as JSON lines or CSV"
 )
 _PICKLES = (".pickle", ".pkl", ".joblib", ".pt")
 # A protocol byte; or an opening that Python 2's text protocol writes and no JSON, CSV, log or word list has.
@@ -27,8 +27,8 @@ def read_file(path: Path, most: int = MAX_FILE_BYTES, advice: str = "split it") 
 
     Args:
         path: the file.
-        most: bytes above which it is refused.
-        advice: what to do then.
+        most: the most bytes; a larger file is refused.
+        advice: what to do about a larger file.
 
     Raises:
         DataError: it is missing, a folder, unreadable, too large, or a pickle.
@@ -37,12 +37,12 @@ def read_file(path: Path, most: int = MAX_FILE_BYTES, advice: str = "split it") 
         raise DataError(_NO_PICKLE.format(path=path))
     try:
         if path.is_dir():
-            raise DataError(f"{path} is a folder, but a file was expected: name its files one by one")
+            raise DataError(f"{path} is a folder, not a file: name its files one by one")
         if (size := path.stat().st_size) > most:
             raise DataError(f"{path} has {size} bytes, more than the {most} that are read: {advice}")
         with path.open("rb") as file:
             raw = file.read(most + 1)
-        if len(raw) > most:  # a pipe or a device tells no size beforehand
+        if len(raw) > most:  # the size of a pipe or a device is unknown before
             raise DataError(f"{path} gives more than the {most} bytes that are read: {advice}")
     except FileNotFoundError:
         raise DataError(f"there is no file {path}") from None
@@ -56,7 +56,7 @@ def read_text(path: Path) -> str:
     """A file's text, from UTF-8; a byte order mark is dropped.
 
     Raises:
-        DataError: as `read_file`, or it is not UTF-8; the line is named.
+        DataError: as `read_file`, or it is not UTF-8; the message names the line.
     """
     raw = read_file(path)
     try:
@@ -67,6 +67,6 @@ def read_text(path: Path) -> str:
 
 
 def refuse_pickle(path: Path, beginning: bytes) -> None:
-    """Raises DataError when a file's name or its first bytes are those of a pickle."""
+    """Raise DataError if a file's name or its first bytes are those of a pickle."""
     if path.suffix.lower() in _PICKLES or _PICKLE.match(beginning):
         raise DataError(_NO_PICKLE.format(path=path))

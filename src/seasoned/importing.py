@@ -1,6 +1,6 @@
-"""Import paths: what a user names as "mypackage.mine" or "mypackage:mine".
+"""Import paths: imports an object that a user names as "mypackage.mine" or "mypackage:mine".
 
-Always holds: whatever the import of somebody's module raises, what comes out is a sentence.
+Always holds: any error of the imported module becomes an error with a sentence.
 """
 
 from __future__ import annotations
@@ -12,16 +12,16 @@ from seasoned.errors import ConfigError, SeasonedError
 
 
 def import_member(path: str, what: str, known: str) -> Any:
-    """What stands at an import path.
+    """Import the object at a path.
 
     Args:
-        path: of a member of a module; its name follows the last dot or colon.
-        what: it should be, in a word or two, for the error.
-        known: what to say where the path is none: which names there are.
+        path: the path of a module's member; its name follows the last dot or colon.
+        what: the expected kind of object, in a word or two, for the error.
+        known: the known names, for the error about an invalid path.
 
     Raises:
         ConfigError: the path has no module or no name, or cannot be imported.
-        SeasonedError: as the module raises it, such as MissingExtraError.
+        SeasonedError: an error of Seasoned that the module raises, such as MissingExtraError.
     """
     module, colon, member = path.rpartition(":")
     if not colon:
@@ -32,5 +32,5 @@ def import_member(path: str, what: str, known: str) -> Any:
         return getattr(import_module(module), member)
     except SeasonedError:
         raise
-    except Exception as error:  # whatever an import of somebody's module may raise
+    except Exception as error:  # a user's module may raise anything
         raise ConfigError(f"the {what} {path!r} cannot be imported: {type(error).__name__}: {error}") from error

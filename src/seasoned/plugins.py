@@ -1,18 +1,18 @@
-"""Plugins: what another package adds, found by Python entry points. The laboratory comes in by the same door.
+"""Plugins: additions of other packages, found by Python entry points. The laboratory is added in the same way.
 
 A package names what it adds in its `pyproject.toml`, under `[project.entry-points."seasoned.GROUP"]`:
 
-    commands    a function that is given the command line's typer app and adds commands to it
-    pages       a function that gives the page's addresses with what answers them; templates lie in its package
-    checks      a function that is given the folder of runs and gives (name, ok, sentence) for `seasoned doctor`
+    commands    a function that takes the command line's typer app and adds commands to it
+    pages       a function that returns the page's addresses with their handlers; templates are in its package
+    checks      a function that takes the folder of runs and returns (name, ok, sentence) for `seasoned doctor`
     benchmarks  a module with `load(options, *, seed)`, or such a function; named in a recipe
-    methods     a class or function that makes a method; named by `Memory`, or as a condition in a recipe
-    importers   a function that is given a file's path and gives its trajectories, for `seasoned import --format NAME`
+    methods     a class or function that makes a method; named in `Memory`, or as a condition in a recipe
+    importers   a function that takes a file's path and returns its trajectories, for `seasoned import --format NAME`
 
 docs/plugins.md has an example. Adapters need no entry point: they are imported where they are used.
 
-Always holds: nothing is imported before it is asked for; a plugin that does not load is named in one sentence and the
-others work; two plugins of one name are refused, with the homes of both.
+Always holds: a plugin is imported at its first use; one that does not load is named in one sentence, and the others
+work; two plugins of one name are refused, and the error names both packages.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def plugins(group: str) -> dict[str, EntryPoint]:
 
 
 def load_plugin(group: str, name: str) -> Any:
-    """What a plugin gives.
+    """Import the object of a plugin.
 
     Raises:
         ConfigError: there is no plugin of that name, or it cannot be imported.
@@ -59,14 +59,14 @@ def load_plugin(group: str, name: str) -> Any:
         raise ConfigError(f"no installed package adds {name!r} to seasoned.{group}")
     try:
         return point.load()
-    except Exception as error:  # whatever an import of somebody's module may raise
+    except Exception as error:  # a plugin's module may raise anything
         raise ConfigError(
             f"the plugin {name!r} of {_home(point)} cannot be loaded: {type(error).__name__}: {error}"
         ) from error
 
 
 def loaded(group: str) -> Iterator[tuple[str, Any]]:
-    """Each plugin of a group with its name; one that does not load is warned of and left out."""
+    """Each plugin of a group with its name; one that does not load is left out, with a warning."""
     for name in plugins(group):
         try:
             member = load_plugin(group, name)

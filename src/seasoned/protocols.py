@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 Advise = Callable[[Trajectory], Guidance]
-"""Recall in the middle of an attempt: gets the attempt so far, returns guidance for the next turn."""
+"""Recall during an attempt: takes the attempt so far, and returns guidance for the next turn."""
 
 
 @runtime_checkable

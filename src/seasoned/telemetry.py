@@ -1,7 +1,7 @@
-"""Spans and metrics of recall, record and learn, for whoever runs OpenTelemetry (extra `otel`).
+"""Spans and metrics of recall, record and learn, for programs with OpenTelemetry (extra `otel`).
 
-Always holds: a program that has not imported OpenTelemetry pays nothing, and nothing is imported for it; no text of a
-task, an attempt or a lesson goes into a span or a metric, only counts, times and the namespace.
+Always holds: without an import of OpenTelemetry by the program, nothing is imported or measured; spans and metrics have
+counts, times and the namespace, but no text of a task, an attempt or a lesson.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def observed(what: str, namespace: str) -> Iterator[Note]:
 
     Args:
         what: recall, record or learn.
-        namespace: whose memory.
+        namespace: the memory's namespace.
     """
     trace: Any = sys.modules.get("opentelemetry.trace")
     metrics: Any = sys.modules.get("opentelemetry.metrics")
@@ -46,13 +46,13 @@ def observed(what: str, namespace: str) -> Iterator[Note]:
         raise
     finally:
         if metrics is not None:
-            took, get = time.perf_counter() - begun, metrics.get_meter
-            _instrument(get, "create_histogram", "seasoned.duration").record(took, {**where, "error.type": failed})
+            elapsed, get = time.perf_counter() - begun, metrics.get_meter
+            _instrument(get, "create_histogram", "seasoned.duration").record(elapsed, {**where, "error.type": failed})
             for name, count in counts.items():
                 _instrument(get, "create_counter", f"seasoned.{what}.{name}").add(count, where)
 
 
 @cache
 def _instrument(get_meter: Callable[[str], Any], make: str, name: str) -> Any:
-    """One instrument for each name; what is made before the program chose where metrics go, goes there too."""
+    """One instrument for each name; one made before the program configures metrics uses that configuration later."""
     return getattr(get_meter("seasoned"), make)(name, unit="s" if make == "create_histogram" else "1")

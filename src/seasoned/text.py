@@ -1,8 +1,8 @@
 """Text for terminals, pages and prompts; attempts as transcripts; and the words of a text.
 
-Always holds: text for a person has no control characters, lone surrogates or marks that change the direction of what
-follows; a prompt takes text as a value, never as a template, and one line of it cannot pass for several; a transcript
-never exceeds its limit; words are folded in one way, so that a search finds what was stored.
+Always holds: text for a person has no control characters, lone surrogates or marks that change the text direction; a
+prompt takes text as a value, never as a template, and a value of one line cannot add lines; a transcript never exceeds
+its limit; words are folded in one way, so that a search finds stored words.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ ELLIPSIS = "\N{HORIZONTAL ELLIPSIS}"
 CAP = 600
 """Characters of a line in a prompt, by default."""
 WORDS_CAP = 300
-"""Characters of a text that `split` looks at."""
+"""Characters of a text that `words_of` uses."""
 TOKEN = 4
 """Characters that count as one token here: a cheap estimate, right within a third for English prose."""
 
 LIMIT = 20_000
-"""Characters of a reply that its readers look at, not counting its thinking."""
+"""Characters of a reply that are parsed, not counting its thinking."""
 
 _TASK_CAP = 4000  # characters of a task, and of each part of a step when the transcript has a limit
 _ROOMY = 8 * _TASK_CAP  # characters: with a greater limit, no part is cut just because it is long
@@ -49,8 +49,8 @@ _PAPERS = {
     "reflexion": "Reflexion",
     "teachme": "TeachMe",
 }
-_CONSIDERED = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL | re.IGNORECASE)
-_CONSIDERED_TO = re.compile(r"\A.*</think(?:ing)?>", re.DOTALL | re.IGNORECASE)  # the chat template opened the block
+_THINKING = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL | re.IGNORECASE)
+_THINKING_END = re.compile(r"\A.*</think(?:ing)?>", re.DOTALL | re.IGNORECASE)  # the chat template opened the block
 _SEPARATORS = re.compile(r"[\s,;:/|.!?\"'()\[\]{}<>“”‘’„«»…*_`~]+")
 _WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|\w+")
 
@@ -71,7 +71,7 @@ def cut(text: object, limit: int) -> str:
 
 def one_line(text: object, limit: int = 80) -> str:
     """The text as a single line for a person, of at most `limit` characters including the ellipsis."""
-    # Looks only at the beginning, however long the text is.
+    # A long text is cut first, so that its length costs nothing.
     line = " ".join(clean(str(text)[: 8 * limit + 64]).split())
     return line if len(line) <= limit else line[: limit - 1].rstrip() + ELLIPSIS
 
@@ -102,7 +102,7 @@ def storable(text: str) -> str:
 
 def without_thinking(text: str) -> str:
     """A reply without the model's thinking in `<think>`."""
-    return _CONSIDERED_TO.sub("", _CONSIDERED.sub("\n", text))
+    return _THINKING_END.sub("", _THINKING.sub("\n", text))
 
 
 @cache

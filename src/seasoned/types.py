@@ -22,7 +22,7 @@ Message = dict[str, Any]
 
 
 class ChatOptions(TypedDict, total=False):
-    """The options of one request to a chat model, for what passes them on; `seasoned.protocols.LLM` explains them."""
+    """The options of one request to a chat model, for code that passes them on; see `seasoned.protocols.LLM`."""
 
     schema: Mapping[str, Any] | None
     stop: Sequence[str] | None
@@ -47,7 +47,7 @@ def by_person(who: str) -> bool:
 
 
 def now() -> str:
-    """The present in UTC as ISO 8601 with milliseconds."""
+    """The current time in UTC, as ISO 8601 with milliseconds."""
     return datetime.now(UTC).isoformat(timespec="milliseconds")
 
 
@@ -90,7 +90,7 @@ class Usage(_Frozen):
 class ToolCall(_Frozen):
     """A model's call of a tool: its name, its arguments as JSON values, and the call's id ("" for none).
 
-    `unread` has invalid arguments (not a JSON object) as they came.
+    `unread` has invalid arguments (not a JSON object) unchanged.
     """
 
     name: str
@@ -238,7 +238,7 @@ class Lesson(_Frozen):
     """A lesson in plain language.
 
     `key` is for looking up a note. `importance` counts votes (insights) or repetitions (notes). `sources` are the
-    trajectories it came from. `data` has what the method needs beside the text. `version` rises by one with every
+    trajectories it came from. `data` has what the method needs besides the text. `version` rises by one with every
     change. Methods never change `pinned` lessons.
     """
 
@@ -277,7 +277,7 @@ class Guidance(_Frozen):
         if self.text and not self.blocks:
             object.__setattr__(self, "blocks", (Block(entries=(Entry(text=self.text),)),))
         elif self.text not in ("", text):
-            raise ValueError("the text of guidance is that of its blocks: give one or the other")
+            raise ValueError("the text of guidance must be the text of its blocks: give only one of them")
         else:
             object.__setattr__(self, "text", text)
         return self

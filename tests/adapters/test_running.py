@@ -66,7 +66,7 @@ def test_a_store_that_fails_takes_no_result_and_no_error(memory, caplog, monkeyp
         with pytest.raises(KeyError) as caught, run:
             raise KeyError("mine")
     assert [message.partition(": ")[2] for message in caplog.messages] == ["StoreError: the disk is full"]
-    assert "could not be kept either" in caught.value.__notes__[0]
+    assert "could not be stored either" in caught.value.__notes__[0]
 
 
 def test_a_run_that_nobody_ends_is_kept_as_unknown(memory, kept):

@@ -48,8 +48,8 @@ def test_a_lesson_in_ones_own_words(cli):
 
 def test_what_cannot_be_added_leaves_no_store(cli, folder):
     for words, why in (
-        ((" ",), "a lesson has 1 to 10,000 characters"),
-        (("x" * 10_001,), "a lesson has 1 to 10,000 characters"),
+        ((" ",), "a lesson must have 1 to 10,000 characters"),
+        (("x" * 10_001,), "a lesson must have 1 to 10,000 characters"),
         (("x", "--kind", "note"), "a note is found by its key"),
         (("x", "--kind", "reflection"), "a reflection is found by the id of its task as its key alone"),
         (("x", "--namespace", ""), "--namespace is empty"),
@@ -74,10 +74,10 @@ def test_what_seems_aimed_at_the_model_waits_whoever_writes_it(cli, ids):
 
 def test_an_edit_is_checked(cli, ids):
     for words, why in (
-        (("--text", " "), "a lesson has 1 to 10,000 characters, and this has 0"),
-        (("--text", "x" * 10_001), "a lesson has 1 to 10,000 characters, and this has 10,001"),
+        (("--text", " "), "a lesson must have 1 to 10,000 characters, not 0"),
+        (("--text", "x" * 10_001), "a lesson must have 1 to 10,000 characters, not 10,001"),
         (("--key", " "), "a note is found by its key"),
-        (("--key", "k" * 1001), "a key has at most 1,000 characters"),
+        (("--key", "k" * 1001), "a key must have at most 1,000 characters"),
     ):
         done = cli("lessons", "edit", ids[0], *words)
         assert (done.code, done.out) == (1, "")

@@ -160,7 +160,7 @@ def test_broken_lines_are_named_and_the_others_kept(cli, folder):
     assert said[3].startswith("line 5: kind: input should be 'reflection', 'insight'")
     assert said[4].startswith("line 6: a note is found by its key alone, and this has none")
     assert said[5].startswith("line 7: a reflection is found by the id of its task as its key alone")
-    assert said[6] == "line 8: a lesson has 1 to 10,000 characters, and this has 0"
+    assert said[6] == "line 8: a lesson must have 1 to 10,000 characters, not 0"
     assert said[7:9] == ["line 9: text: field required", "line 10: tekst: extra inputs are not permitted"]
     assert (len(said), said[-1]) == (21, "and 1 more")
 

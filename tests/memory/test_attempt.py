@@ -87,7 +87,7 @@ def test_the_users_error_is_not_hidden_by_the_stores(kept):
     kept.error = StoreError("the disk is full")
     with pytest.raises(ValueError, match="no 17") as caught, begin(kept):
         raise ValueError("no 17")
-    assert caught.value.__notes__ == ["The attempt could not be kept either: the disk is full"]
+    assert caught.value.__notes__ == ["The attempt could not be stored either: the disk is full"]
     with pytest.raises(StoreError, match="disk is full"), begin(kept):
         pass
 
@@ -127,9 +127,7 @@ def test_what_comes_after_the_end_is_refused_and_the_first_outcome_stays(kept):
             ("a step", lambda: attempt.step(action="b")),
             ("messages", lambda: attempt.messages([{"role": "user", "content": "x"}])),
         ):
-            words = (
-                f"{what} came for the attempt at 'refund order 17', which was finished already .* kept as {first.id}"
-            )
+            words = f"{what} came too late: the attempt at 'refund order 17' was finished already, .* as {first.id}"
             with pytest.raises(ContractError, match=words):
                 act()
     assert kept.made == [first]
@@ -171,7 +169,7 @@ def test_asking_again_on_the_way(kept):
     made = attempt.finish()
     assert (made.guidance, made.lesson_ids) == ("be quick\n\nlook first", ("les-1", "les-2"))
     assert asked == [["a"], ["a"], ["a", "b"]]
-    with pytest.raises(ContractError, match="a question came for"):
+    with pytest.raises(ContractError, match="a question came too late"):
         attempt.advise()
     assert begin(kept).advise() == Guidance()
 

@@ -138,12 +138,12 @@ def test_budgets(given, read):
 
 @pytest.mark.parametrize("given", ["much", "", "-1", -1, True, 0.5, "$", "1 EUR"])
 def test_what_is_no_budget(opened, given):
-    with pytest.raises(ConfigError, match="learn_budget is"):
+    with pytest.raises(ConfigError, match="learn_budget must be"):
         opened(learn_budget=given)
 
 
 def test_learn_is_auto_or_manual(opened):
-    with pytest.raises(ConfigError, match="learn is 'auto' or 'manual'"):
+    with pytest.raises(ConfigError, match="learn must be 'auto' or 'manual'"):
         opened(learn="sometimes")
 
 

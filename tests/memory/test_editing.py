@@ -28,12 +28,12 @@ def test_a_new_lesson_is_masked_and_looked_at():
 @pytest.mark.parametrize(
     ("given", "why"),
     [
-        ({"text": 3}, "a lesson is a text, and this is 3"),
-        ({"text": "\n"}, "1 to 10,000 characters, and this has 0"),
-        ({"key": None}, "a key is a text"),
+        ({"text": 3}, "a lesson must be a text, not 3"),
+        ({"text": "\n"}, "1 to 10,000 characters, not 0"),
+        ({"key": None}, "a key must be a text"),
         ({"key": ""}, "a note is found by its key"),
         ({"kind": "reflection", "key": " "}, "a reflection is found by the id of its task"),
-        ({"category": 3}, "a category is a text"),
+        ({"category": 3}, "a category must be a text"),
         ({"kind": "nte"}, "there is no kind of lesson 'nte'; did you mean 'note'"),
         ({"kind": 7}, "there are reflection, insight"),
     ],

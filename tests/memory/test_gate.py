@@ -72,7 +72,7 @@ def test_tasks_that_prove_nothing_are_refused(memory):
 
     with pytest.raises(ConfigError, match="can promote nothing"):
         memory.certify(TASKS[:4], attempt)
-    with pytest.raises(ConfigError, match="there twice"):
+    with pytest.raises(ConfigError, match="occurs twice"):
         memory.certify([*TASKS, TASKS[0]], attempt)
     with memory.attempt(TASKS[5]) as tried:
         tried.finish(success=True)

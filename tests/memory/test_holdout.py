@@ -40,7 +40,7 @@ def lessons(memory):
 @pytest.mark.parametrize("name", ["holdout", "withhold"])
 @pytest.mark.parametrize("value", [-0.1, 1, 1.5, "0.1", True, float("nan"), None])
 def test_a_share_out_of_range_is_refused(opened, name, value):
-    with pytest.raises(ConfigError, match=f"{name} is a share from 0"):
+    with pytest.raises(ConfigError, match=f"{name} must be a share of at least 0"):
         opened(**{name: value})
 
 
@@ -275,7 +275,7 @@ def test_all_guidance_is_switched_off_for_every_program_and_resumed_with_a_reaso
     [made] = tried(other, agent)
     assert (made.guidance, META in made.meta) == ("", False)
     for why in ("", " "):
-        with pytest.raises(ConfigError, match="say why"):
+        with pytest.raises(ConfigError, match="give the reason"):
             memory.resume(why)
     memory.resume("the lesson is mended")
     assert HARMFUL in other.recall("refund an order").text

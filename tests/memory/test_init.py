@@ -140,7 +140,7 @@ def test_notes_by_hand_are_found_by_their_key(opened):
 
 @pytest.mark.parametrize("text", ["", "  ", "x" * 10_001, ["good", ""]])
 def test_a_lesson_that_is_none(memory, text):
-    with pytest.raises(ConfigError, match="a lesson has 1 to 10,000 characters"):
+    with pytest.raises(ConfigError, match="a lesson must have 1 to 10,000 characters"):
         memory.add(text)
     assert memory.lessons() == []
 
@@ -257,13 +257,13 @@ def test_after_the_end_nothing_is_lost_and_nothing_goes_on(opened):
 @pytest.mark.parametrize(
     ("given", "more", "words"),
     [
-        (3, {}, "a lesson is a text, and this is 3"),
-        (None, {}, "a lesson is a text"),
-        (["x", 3], {}, "a lesson is a text, and this is 3"),
+        (3, {}, "a lesson must be a text, not 3"),
+        (None, {}, "a lesson must be a text"),
+        (["x", 3], {}, "a lesson must be a text, not 3"),
         ("x", {"kind": "nte"}, "there is no kind of lesson 'nte'; did you mean 'note'"),
         ("x", {"kind": "note"}, "a note is found by its key alone"),
-        ("x", {"key": 3}, "a key is a text"),
-        ("x", {"category": None}, "a category is a text"),
+        ("x", {"key": 3}, "a key must be a text"),
+        ("x", {"category": None}, "a category must be a text"),
     ],
 )
 def test_what_cannot_be_added(memory, given, more, words):
@@ -274,9 +274,9 @@ def test_what_cannot_be_added(memory, given, more, words):
 
 @pytest.mark.parametrize("task", [None, 17, ["x"]])
 def test_a_task_is_a_text(memory, task):
-    with pytest.raises(ConfigError, match=r"a task is a text or a seasoned\.Task, and was"):
+    with pytest.raises(ConfigError, match=r"a task must be a text or a seasoned\.Task, not"):
         memory.attempt(task)
-    with pytest.raises(ConfigError, match="a task is a text"):
+    with pytest.raises(ConfigError, match="a task must be a text"):
         memory.recall(task)
 
 
@@ -322,7 +322,7 @@ def _full(trajectory):
 
 @pytest.mark.parametrize("task", ["", " \n", Task(id="t", text="")])
 def test_an_attempt_is_at_something(memory, task):
-    with pytest.raises(ConfigError, match="an attempt is at a task, and this one has no text"):
+    with pytest.raises(ConfigError, match="the task of an attempt has no text"):
         memory.attempt(task)
 
 

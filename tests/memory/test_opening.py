@@ -19,25 +19,25 @@ HELLO = [{"role": "user", "content": "hello"}]
 @pytest.mark.parametrize(
     ("more", "words"),
     [
-        ({"namespace": ""}, "a namespace is a text"),
-        ({"namespace": 3}, "a namespace is a text"),
-        ({"judge": True}, "judge=True asks a model"),
+        ({"namespace": ""}, "a namespace must be a text"),
+        ({"namespace": 3}, "a namespace must be a text"),
+        ({"judge": True}, "judge=True needs a model"),
         ({"cap": 0}, "the cap of guidance"),
         ({"method": "nothing"}, "there is no method 'nothing'"),
         ({"method": "expnote", "kk": 3}, "the method expnote has no option 'kk'"),
         ({"embedder": "nothing"}, "there is no embedder 'nothing'"),
-        ({"llm": 3}, "llm should be the name of a model"),
-        ({"llm": ""}, "llm should be the name of a model"),
-        ({"cap": "x"}, "the cap of guidance is a number of characters, 1 or more, and was 'x'"),
+        ({"llm": 3}, "llm must be the name of a model"),
+        ({"llm": ""}, "llm must be the name of a model"),
+        ({"cap": "x"}, "the cap of guidance must be a number of characters, 1 or more, not 'x'"),
         ({"cap": True}, "the cap of guidance"),
-        ({"success_at": "x"}, "success_at is the reward that counts as success, a finite number, and was 'x'"),
+        ({"success_at": "x"}, "success_at, the reward that counts as success, must be a finite number, not 'x'"),
         ({"success_at": float("nan")}, "success_at"),
-        ({"secrets": ["x"]}, "secrets are a list of"),
-        ({"secrets": "x"}, "secrets are a list of"),
-        ({"secrets": 3}, "secrets are a list of"),
-        ({"embedder": 3}, "an embedder is a name such as 'static'"),
-        ({"store": None}, "a memory lies in a file, a postgresql:// address or a Store, and was given None"),
-        ({"store": ""}, "a memory lies in a file"),
+        ({"secrets": ["x"]}, "secrets must be a list of"),
+        ({"secrets": "x"}, "secrets must be a list of"),
+        ({"secrets": 3}, "secrets must be a list of"),
+        ({"embedder": 3}, "an embedder must be a name such as 'static'"),
+        ({"store": None}, "the store of a memory must be a file, a postgresql:// address or a Store, not None"),
+        ({"store": ""}, "the store of a memory must be a file"),
     ],
 )
 def test_what_cannot_be(path, more, words):
@@ -183,7 +183,7 @@ def test_no_model_says_so_when_it_is_asked():
 
 @pytest.mark.parametrize("given", ["", 3, object(), ScriptedModel])
 def test_what_is_no_model(given):
-    with pytest.raises(ConfigError, match="llm should be the name of a model"):
+    with pytest.raises(ConfigError, match="llm must be the name of a model"):
         LateModel(given)
 
 

@@ -413,7 +413,7 @@ def test_lessons_below_the_trust_of_a_memory_wait(tmp_path, trust, status):
 
 
 def test_a_trust_that_is_none_is_refused(tmp_path):
-    with pytest.raises(ConfigError, match="trust is one of page, imported, unchecked, checked, person"):
+    with pytest.raises(ConfigError, match="trust must be one of page, imported, unchecked, checked, person"):
         Memory(tmp_path / "m.db", trust="much")
 
 

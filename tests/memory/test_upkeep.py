@@ -80,7 +80,7 @@ def test_equal_texts_are_duplicates_at_any_threshold(pool):
 
 @pytest.mark.parametrize("threshold", [0.0, -1.0, 1.1, float("nan")])
 def test_a_threshold_that_cannot_be(pool, threshold):
-    with pytest.raises(ConfigError, match="should be above 0 and up to 1"):
+    with pytest.raises(ConfigError, match="must be above 0 and at most 1"):
         near_duplicates(pool, threshold=threshold)
 
 

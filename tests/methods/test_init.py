@@ -75,7 +75,7 @@ def test_by_path(paths, path):
 def test_an_instance_is_given_back():
     mine = Mine(None)
     assert make_method(mine) is mine
-    with pytest.raises(ConfigError, match="Mine is made already: give k to it"):
+    with pytest.raises(ConfigError, match="Mine is a method object already: pass k to its class"):
         make_method(mine, k=3)
 
 
@@ -88,9 +88,9 @@ def test_an_instance_is_given_back():
         ("nowhere.Mine", "cannot be imported"),
         ("somebodys.Other", "cannot be imported"),
         ("somebodys.broken", "cannot be made: RuntimeError"),
-        ("somebodys.HERE", "cannot be made|is no method"),
+        ("somebodys.HERE", "cannot be made|is not a method"),
         ("seasoned.types.Task", "cannot be made"),
-        ("seasoned.types.Usage", "is no method: it needs learn"),
+        ("seasoned.types.Usage", "is not a method: it needs learn"),
     ],
 )
 def test_what_is_no_method(paths, name, words):
@@ -100,7 +100,7 @@ def test_what_is_no_method(paths, name, words):
 
 def test_what_is_given_must_be_a_method():
     for given in (3, None, Mine):
-        with pytest.raises(ConfigError, match="is no method"):
+        with pytest.raises(ConfigError, match="is not a method"):
             make_method(given)
 
 
@@ -112,7 +112,7 @@ def test_an_option_that_is_not_its_own_names_those_that_are(paths):
 
 
 def test_a_method_that_needs_a_model_says_so(paths):
-    with pytest.raises(ConfigError, match=r"the method somebodys\.Mine learns with a model: give it one"):
+    with pytest.raises(ConfigError, match=r"the method somebodys\.Mine needs a model: pass one"):
         make_method("somebodys.Mine")
 
 

@@ -20,7 +20,7 @@ def test_what_is_said_beside_a_profile_wins():
 
 @pytest.mark.parametrize(
     ("name", "profile", "says"),
-    [("nearest", "paper", "the method nearest knows no profile paper"), ("erl", "huge", "there is no profile 'huge'")],
+    [("nearest", "paper", "the method nearest has no profile paper"), ("erl", "huge", "there is no profile 'huge'")],
 )
 def test_a_profile_that_is_not_known(name, profile, says):
     with pytest.raises(ConfigError, match=says):

@@ -89,7 +89,7 @@ def test_a_lesson_that_changed_makes_it_invalid(store, certificate, edit, says):
 
 
 def test_another_model_other_prompts_and_another_store(store, certificate, tmp_path):
-    assert "with the model m, and now it is n" in check(certificate, store, model="n")[0]
+    assert "the gate used the model m, and now it is n" in check(certificate, store, model="n")[0]
     assert "prompts have changed" in check(certificate, store, prompts="q")[0]
     with Store(tmp_path / "other.db") as other:
         assert "holds none of the gate's attempts" in check(certificate, other)[0]
@@ -102,7 +102,7 @@ def test_a_forged_decision_and_forged_outcomes(store, certificate):
     keep_claim(store, flat)  # in the store too: then the attempts give it away
     problems = check(Certificate(claims=(flat,)), store)
     assert any("do not follow" in one for one in problems)
-    assert any("ended otherwise" in one for one in problems)
+    assert any("outcome differs" in one for one in problems)
     keep_claim(store, fewer)
     assert "do not follow" in check(Certificate(claims=(fewer,)), store)[0]
 

@@ -61,7 +61,7 @@ def test_attempts_without_an_outcome_say_nothing():
 
 
 def test_a_model_is_needed_for_two_of_the_ways():
-    with pytest.raises(ValueError, match="a check by judge asks a model"):
+    with pytest.raises(ValueError, match="the check by judge needs a model"):
         against_record([GOOD], RECORD, "judge")
 
 

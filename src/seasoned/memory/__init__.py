@@ -54,7 +54,7 @@ __all__ = ["Attempt", "EffectReport", "Forgotten", "Learned", "Learning", "Memor
 log = logging.getLogger(__name__)
 
 _DEFAULTS = {"retrieve": "embedding", "by": "embedding", "same_task": True}
-"""Options for methods made by name: recall without a model, and also lessons from the same task."""
+"""Default options of methods made by name: recall calls no model, and includes lessons from the same task."""
 
 
 class Memory:
@@ -95,13 +95,13 @@ class Memory:
             namespace: the name of the memory: an agent, a user, a project.
             embedder: for search by meaning: a name for `seasoned.embed.embedder`, an embedder, or None. "auto" is
                 "static" if installed, else "hashing".
-            judge: let the model judge attempts with an unknown outcome. None does so if it learns automatically.
+            judge: let the model judge attempts with an unknown outcome. None: only if it learns automatically.
             learn: "auto" learns in the background, "manual" only when `learn` is called. None is "auto" if there is a
                 model.
             learn_budget: the daily limit of background learning, such as "$0.50" or "200k tokens"; None for no limit.
             success_at: the least reward that counts as a success.
             cap: the maximum number of characters of guidance.
-            secrets: patterns that are masked before anything is stored; None for those of `seasoned.trust.mask`.
+            secrets: patterns to mask before anything is stored; None for the patterns of `seasoned.trust.mask`.
             holdout: the share of attempts without guidance, such as 0.1, so that `effect` can measure it.
             withhold: the probability of leaving out a recalled lesson, to measure single lessons.
             retire: "auto" disables lessons, or all guidance, if the evidence of harm is strong enough.
@@ -118,14 +118,14 @@ class Memory:
         check_arguments(store, namespace, cap, success_at, secrets)
         check_shares(holdout, withhold, retire)
         if learn not in (None, "auto", "manual"):
-            raise ConfigError(f"learn is 'auto' or 'manual', and was {learn!r:.80}")
-        by_itself = learn == "auto" or (learn is None and llm is not None)
-        judge = by_itself and llm is not None if judge is None else judge
+            raise ConfigError(f"learn must be 'auto' or 'manual', not {learn!r:.80}")
+        automatic = learn == "auto" or (learn is None and llm is not None)
+        judge = automatic and llm is not None if judge is None else judge
         self.budget = DayBudget.read(learn_budget)
         if judge and llm is None:
-            raise ConfigError("judge=True asks a model, and the memory has none: Memory(.., llm='gpt-5-mini')")
+            raise ConfigError("judge=True needs a model, and the memory has none: Memory(.., llm='gpt-5-mini')")
         if trust not in TRUST_NAMES:
-            raise ConfigError(f"trust is one of {', '.join(TRUST_NAMES)}, and was {trust!r:.80}")
+            raise ConfigError(f"trust must be one of {', '.join(TRUST_NAMES)}, not {trust!r:.80}")
         self.namespace, self.trust = namespace, Trust(TRUST_NAMES.index(trust) + 1)
         self._model = LateModel(llm)
         # Without an embedder there is no search by meaning; all heuristics within the cap are better than none.
@@ -134,7 +134,7 @@ class Memory:
         self.method = make_method(method, self._model, defaults=defaults, **options)
         self._name = method_name(self.method)
         self._judge, self._success_at, self._cap = judge, success_at, cap
-        self._auto = Background(self._learn_by_itself) if by_itself else None
+        self._auto = Background(self._learn_automatically) if automatic else None
         self._masking = mask if secrets is None else masker(secrets)
         self._embedder = open_embedder(embedder)
         self._learning: list[Learning] = []
@@ -147,7 +147,7 @@ class Memory:
 
     def __repr__(self) -> str:
         off = ""
-        with suppress(SeasonedError):  # of a store that is closed
+        with suppress(SeasonedError):  # the store may be closed
             off = f", {self._holdout.off!r}" if self._holdout.off else ""
         return f"Memory({self.store.where!r}, method={self._name!r}, namespace={self.namespace!r}{off})"
 
@@ -189,24 +189,24 @@ class Memory:
         Raises:
             ConfigError: when the task is empty.
         """
-        wanted = self._task(task, category)
-        if not wanted.text.strip():
-            raise ConfigError("an attempt is at a task, and this one has no text: say what is to be done")
+        masked = self._task(task, category)
+        if not masked.text.strip():
+            raise ConfigError("the task of an attempt has no text: say what to do")
         attempt_id, begun = new_id("tra"), dict[str, Any]()
         draw = cache(lambda: self._holdout.draw(attempt_id))
 
         def first() -> Guidance:
-            begun["trial"] = self.store.count_trajectories(self.pool.scopes, wanted.id)
-            return self._recalled(wanted, self.pool, show=draw().show)
+            begun["trial"] = self.store.count_trajectories(self.pool.scopes, masked.id)
+            return self._recalled(masked, self.pool, show=draw().show)
 
         def ask(progress: Trajectory) -> Guidance:
             if draw().silent:
                 return Guidance()
-            return framed(draw().show(self.method.recall(wanted, self.pool, progress)), self._cap)
+            return framed(draw().show(self.method.recall(masked, self.pool, progress)), self._cap)
 
         limits: dict[str, Any] = {"success_at": self._success_at, "cap": self._cap}
         drawn = lambda: {**begun, **draw().meta} if begun else {}  # noqa: E731
-        return Attempt(wanted, first, self._keep, ask, agent=agent, attempt_id=attempt_id, drawn=drawn, **limits)
+        return Attempt(masked, first, self._keep, ask, agent=agent, attempt_id=attempt_id, drawn=drawn, **limits)
 
     def recall(self, task: str | Task, category: str = "", k: int | None = None) -> Guidance:
         """Recall the lessons for a task. The text is delimited, limited in length, and marked as advice; "" if empty.
@@ -258,8 +258,8 @@ class Memory:
             raise ConfigError("say how the attempt ended: True, False, or a reward")
         with self.store.transaction(*self.pool.scopes):
             revised = revise(self.pool, attempt_id, verdict, who=who, why=self._masking(why))
-            said = self._holdout.count(revised)
-        _tell(said)
+            retired = self._holdout.count(revised)
+        _log_retired(retired)
         self._poke()
         return revised
 
@@ -294,9 +294,9 @@ class Memory:
         chosen = [self._task(task, "") for task in tasks]
         return run_gate(self.pool, self._recalled, chosen, attempt, agent, self._name, waiting)
 
-    def _recalled(self, wanted: Task, pool: ExperiencePool, k: int | None = None, **how: Any) -> Guidance:
+    def _recalled(self, task: Task, pool: ExperiencePool, k: int | None = None, **how: Any) -> Guidance:
         with observed("recall", self.namespace) as note:
-            guidance = complete(self.method.recall(wanted, pool), wanted, pool, self._cap, k, **how)
+            guidance = complete(self.method.recall(task, pool), task, pool, self._cap, k, **how)
             note(lessons=len(guidance.lessons))
         return guidance
 
@@ -322,7 +322,6 @@ class Memory:
         Raises:
             LLMError: when the model fails. The lessons so far are kept, and the next call continues.
         """
-
         if self._auto is not None:
             self._auto.done()
         if not background:
@@ -376,10 +375,10 @@ class Memory:
         """
         several = text if isinstance(text, Iterable) and not isinstance(text, str) else [text]
         texts = [checked_text(each) for each in several]
-        stored, family = checked_key(checked_kind(kind), key), checked_category(category)
-        # Without a source, what was not said by a person is an import, and stays one when attempts confirm it.
+        fields: dict[str, Any] = {"key": checked_key(checked_kind(kind), key), "category": checked_category(category)}
+        # A lesson from neither a person nor an attempt is an import, and stays one when attempts confirm it.
         data = {} if who == "person" else {"imported": True}
-        fresh = [Lesson(kind=kind, text=each, key=stored, category=family, origin=who, data=data) for each in texts]
+        fresh = [Lesson(kind=kind, text=each, origin=who, data=data, **fields) for each in texts]
         return self.pool.add(fresh, why=why or "added by hand", who=who)
 
     def release(self, lesson_id: str, *, why: str = "", who: Who = "person") -> Lesson:
@@ -390,7 +389,7 @@ class Memory:
         """
         lesson = self.store.get_lesson(lesson_id)
         if lesson is None or self.store.scope_of(lesson_id) != self.pool.scope or lesson.status != "quarantined":
-            raise StoreError(f"there is no lesson {lesson_id} in quarantine; memory.quarantine.lessons() has those")
+            raise StoreError(f"there is no lesson {lesson_id} in quarantine; memory.quarantine.lessons() lists all")
         changed = lesson.model_copy(update={"status": "active"})
         return self.store.update_lesson(changed, who=who, why=self._masking(why) or "released from quarantine")
 
@@ -427,8 +426,8 @@ class Memory:
     def _sides(self) -> tuple[ScreenedPool, ScreenedPool]:
         same: dict[str, Any] = {"embedder": self._embedder, "masking": self._masking, "method": self._name}
         same["trust"] = self.trust
-        usual = ScreenedPool(self.store, self.namespace, **same)
-        return usual, ScreenedPool(self.store, self.namespace, quarantine=True, **same)
+        normal = ScreenedPool(self.store, self.namespace, **same)
+        return normal, ScreenedPool(self.store, self.namespace, quarantine=True, **same)
 
     def _learn(self, again: bool = False) -> Learned:
         sides = self._sides()
@@ -451,7 +450,7 @@ class Memory:
             self._ledger.add(learned.usage)
         return learned
 
-    def _learn_by_itself(self) -> None:
+    def _learn_automatically(self) -> None:
         self._model.before = lambda used: self._ledger.check(self.budget, used)
         try:
             self._learn()
@@ -471,12 +470,12 @@ class Memory:
         with observed("record", self.namespace) as note, self.store.transaction(*self.pool.scopes):
             kept = self.pool.record(trajectory)
             note(steps=len(kept.steps), successes=int(kept.outcome.success is True), attempts=1)
-            said = self._holdout.count(kept) if META in trajectory.meta else []
-        _tell(said)
+            retired = self._holdout.count(kept) if META in trajectory.meta else []
+        _log_retired(retired)
         self._poke()
         return kept
 
 
-def _tell(retired: Iterable[str]) -> None:
+def _log_retired(retired: Iterable[str]) -> None:
     for sentence in retired:
         log.warning("%s", sentence)

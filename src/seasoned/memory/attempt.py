@@ -1,7 +1,7 @@
 """An attempt at one task: its guidance, and its record until it is finished.
 
 Always holds: an attempt is stored once, when it is finished or when its block, its memory or the program ends; later
-calls are refused; its first guidance is drawn once, before anything else is done with it.
+calls are refused; its first guidance is recalled once, before any other use of it.
 """
 
 from __future__ import annotations
@@ -84,10 +84,10 @@ class Attempt:
             return
         try:
             self._unfinished("" if kind is None else f"ended by {kind.__name__}")
-        except Exception as trouble:
+        except Exception as failure:
             if error is None:
                 raise
-            error.add_note(f"The attempt could not be kept either: {trouble}")
+            error.add_note(f"The attempt could not be stored either: {failure}")
 
     def step(self, action: str = "", observation: str = "", thought: str = "", reward: float = 0.0) -> None:
         """Record the next step; values other than text are converted to text.
@@ -98,7 +98,7 @@ class Attempt:
         """
         finite_reward = finite(reward)
         if finite_reward is None:
-            raise ConfigError(f"the reward of a step is a finite number, and was {reward!r}")
+            raise ConfigError(f"the reward of a step must be a finite number, not {reward!r}")
         step = Step(thought=str(thought), action=str(action), observation=str(observation), reward=finite_reward)
         with self._lock:
             self._still_open("a step")
@@ -133,7 +133,7 @@ class Attempt:
             ConfigError: when it is not a list of messages.
         """
         if isinstance(messages, str | bytes) or not isinstance(messages, Iterable):
-            raise ConfigError(f"messages are a list of chat messages, and were {messages!r:.80}")
+            raise ConfigError(f"messages must be a list of chat messages, not {messages!r:.80}")
         chat = read_chat(messages)
         with self._lock:
             self._still_open("messages")
@@ -215,7 +215,7 @@ class Attempt:
     def _still_open(self, what: str) -> None:
         if self._kept is not None:
             raise ContractError(
-                f"{what} came for the attempt at {self.task.text[:60]!r}, which was finished already and is kept as "
+                f"{what} came too late: the attempt at {self.task.text[:60]!r} was finished already, and is stored as "
                 f"{self._kept.id} (success: {self._kept.outcome.success}); begin another with memory.attempt(..)"
             )
         self._begun()  # recall before anything else
@@ -234,7 +234,7 @@ def outcome_of(success: bool | SupportsFloat | None, answer: str, detail: str, s
     elif success is not None:
         reward = finite(success)
         if reward is None:
-            raise ConfigError(f"the outcome of an attempt is True, False, None or a finite reward, and was {success!r}")
+            raise ConfigError(f"an outcome must be True, False, None or a finite reward, not {success!r}")
         solved = reward >= success_at
     return Outcome(
         success=solved, reward=reward, reason="answered" if answer else "reported", answer=answer, detail=detail
@@ -259,5 +259,5 @@ def close_open(keep: Keep | None = None) -> None:
 
 @atexit.register
 def _at_exit() -> None:
-    with suppress(Exception):  # of a store that was closed, or opened before a fork: nobody can handle it
+    with suppress(Exception):  # the store was closed, or opened before a fork: nobody can handle that at exit
         close_open()

@@ -1,8 +1,8 @@
-"""Learning that nobody asks for: in the background, once it has been quiet for a moment, within a budget a day.
+"""Automatic learning: in the background, after a quiet moment, within a daily budget.
 
-Always holds: nothing is learned on the caller's thread, and no thread waits where there is nothing to learn; what is to
-be learned when a memory closes or the program ends is learned before; what goes wrong is logged, and tried again with
-the next attempt; a call that would begin beyond the day's budget is not made.
+Always holds: learning never runs on the caller's thread, and no thread waits while there is nothing to learn; pending
+learning is done before a memory closes or the program ends; an error is logged, and learning is tried again after the
+next attempt; no call begins beyond the day's budget.
 """
 
 from __future__ import annotations
@@ -32,27 +32,27 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 QUIET = 2.0
-"""Seconds without a new attempt or outcome after which it learns."""
-LONGEST = 30.0
-"""Seconds after which it learns however busy it is."""
+"""Seconds without a new attempt or outcome before learning begins."""
+MAX_DELAY = 30.0
+"""Seconds after which learning begins even if attempts keep arriving."""
 TOKENS = 1_000_000
-"""The budget a day where none is given."""
-_GUESS = 1500  # tokens of a call, before any was made
-_COUNTED = 200  # attempts that an estimate looks at one by one
+"""The default daily budget, in tokens."""
+_CALL_TOKENS = 1500  # assumed for a call until one was made
+_COMPARED = 200  # attempts that an estimate compares, to count equal ones once
 _BUDGET = re.compile(r"\s*(\$?)\s*(\d[\d_,]*(?:\.\d+)?|\.\d+)\s*([kKmM]?)\s*(?:tokens)?\s*")
-_TIMES = {"": 1, "k": 1000, "m": 1_000_000}
+_FACTORS = {"": 1, "k": 1000, "m": 1_000_000}
 
 
 @dataclass(frozen=True)
 class DayBudget:
-    """What learning in the background may use a day, in tokens or in US dollars; None is no limit."""
+    """The daily limit of background learning, in tokens or US dollars; None is no limit."""
 
     tokens: int | None = TOKENS
     cost: float | None = None
 
     @classmethod
     def read(cls, given: object) -> DayBudget:
-        """The budget of "$0.50", "200k tokens", a number of tokens, or None for no limit.
+        """Read "$0.50", "200k tokens", a number of tokens, or None for no limit.
 
         Raises:
             ConfigError: when it is none of these.
@@ -63,9 +63,9 @@ class DayBudget:
             return cls(tokens=given)
         match = _BUDGET.fullmatch(given) if isinstance(given, str) else None
         if match is None:
-            raise ConfigError(f"learn_budget is '$0.50' or a number of tokens a day, and was {given!r:.80}")
-        dollars, number, times = match.groups()
-        value = float(re.sub(r"[_,]", "", number)) * _TIMES[times.lower()]
+            raise ConfigError(f"learn_budget must be like '$0.50' or '200k tokens', not {given!r:.80}")
+        dollars, number, suffix = match.groups()
+        value = float(re.sub(r"[_,]", "", number)) * _FACTORS[suffix.lower()]
         return cls(tokens=None, cost=value) if dollars else cls(tokens=int(value))
 
     def __str__(self) -> str:
@@ -76,9 +76,9 @@ class DayBudget:
 
 @dataclass(frozen=True)
 class ToLearn:
-    """What learning now would take: attempts, calls of the model, tokens and dollars (None: the price is unknown).
+    """An estimate of learning now: attempts, model calls, tokens and dollars (None: the price is unknown).
 
-    `waiting` are the attempts that would teach nothing now, by the reason; `spent_today` what learning has used today.
+    `waiting` counts the attempts that would teach nothing now, by reason; `spent_today` is today's usage of learning.
     """
 
     attempts: int
@@ -97,34 +97,34 @@ class ToLearn:
 
 
 class Ledger:
-    """What learning in one namespace has used, day by day (UTC), whichever program it was."""
+    """The usage of learning in one namespace, by day (UTC), of all programs."""
 
     def __init__(self, store: Store, scope: str) -> None:
         self._store, self._scope = store, f"{scope}/spent"
 
     def add(self, usage: Usage) -> None:
-        """Count what was used now."""
+        """Add to today's usage."""
         if usage.calls or usage.tokens:
             with self._store.transaction(self._scope):
                 self._store.mark(self._scope, now()[:10], (self.today() + usage).model_dump())
 
     def today(self) -> Usage:
-        """What was used today."""
+        """Today's usage."""
         return _usage(self._store.marked(self._scope, now()[:10]))
 
     def all(self) -> Usage:
-        """What was ever used."""
+        """The usage of all days."""
         return sum(map(_usage, self._store.marks(self._scope).values()), Usage())
 
     def check(self, budget: DayBudget, more: Usage) -> None:
-        """See that another call may begin.
+        """Check that another call may begin.
 
         Args:
-            budget: of a day.
-            more: what was used and is not counted here yet.
+            budget: the daily budget.
+            more: usage that is not counted here yet.
 
         Raises:
-            BudgetExceeded: it may not today.
+            BudgetExceeded: today's budget is used up, or the price is unknown.
         """
         used = self.today() + more
         if budget.cost is not None and used.cost is None:
@@ -139,17 +139,17 @@ class Ledger:
 
 
 class Background:
-    """Runs work on a thread of its own once it is quiet; the thread ends when nothing is left to do."""
+    """Runs work on its own thread after a quiet moment; the thread ends when no work is pending."""
 
-    def __init__(self, work: Callable[[], Any], *, quiet: float = QUIET, longest: float = LONGEST) -> None:
+    def __init__(self, work: Callable[[], Any], *, quiet: float = QUIET, longest: float = MAX_DELAY) -> None:
         self._work, self._quiet, self._longest = work, quiet, longest
         self._change = threading.Condition()
-        self._first = self._last = 0.0  # when the work that waits was first and last asked for; 0.0 where none is
+        self._first = self._last = 0.0  # when pending work was first and last requested; 0.0: none is
         self._hurry = False
         self._thread: threading.Thread | None = None
 
     def poke(self) -> None:
-        """There is something to do; costs microseconds."""
+        """Request the work; costs microseconds."""
         with self._change:
             self._last = time.monotonic()
             self._first = self._first or self._last
@@ -158,13 +158,13 @@ class Background:
                 self._thread.start()
 
     def done(self) -> None:
-        """Somebody else has done what waited."""
+        """Drop the pending request: the caller does the work itself."""
         with self._change:
             self._first = 0.0
             self._change.notify()
 
     def flush(self) -> None:
-        """Do at once what waits, and return when it is done."""
+        """Do pending work at once, and return when it is done."""
         with self._change:
             thread, self._hurry = self._thread, True
             self._change.notify()
@@ -179,12 +179,12 @@ class Background:
             except BudgetExceeded as error:
                 log.info("learning in the background waits: %s", error)
             except SeasonedError as error:
-                log.warning("learning in the background stopped, and is tried again: %s", error)
+                log.warning("learning in the background stopped, and will be tried again: %s", error)
             except Exception:
                 log.exception("learning in the background stopped by an error")
 
     def _due(self) -> bool:
-        """Wait until it is quiet; False where nothing waits any more, and then this thread is at its end."""
+        """Wait until the work is due; False if none is pending any more, so that this thread ends."""
         main = threading.main_thread()
         with self._change:
             while self._first:
@@ -193,15 +193,15 @@ class Background:
                 if self._hurry or present >= due or not main.is_alive():
                     self._first = 0.0
                     return True
-                self._change.wait(min(due - present, 0.2))  # not longer: the program may have come to its end
+                self._change.wait(min(due - present, 0.2))  # wake up often: the main thread may have ended
             self._thread = None
             return False
 
 
 def judge_unknown(llm: LLM, pools: tuple[ScreenedPool, ...], name: str, way: str) -> int:
-    """Let a model judge the attempts that nobody has judged and that a method has not learned from; gives how many.
+    """Let a model judge the attempts without a verdict that a method has not learned from; return how many.
 
-    The verdict is the model's, beside the unknown one; where the model fails, the attempt stays unknown.
+    The model is recorded as the author of the verdict. If it fails, the attempt stays unknown.
     """
     count = 0
     for pool in pools:
@@ -212,10 +212,10 @@ def judge_unknown(llm: LLM, pools: tuple[ScreenedPool, ...], name: str, way: str
             if judged.outcome.success is None:
                 continue
             with pool.store.transaction(*pool.scopes):
-                there = pool.store.get_trajectory(attempt.id)
-                if there is not None and there.outcome.success is None:
-                    said = judged.meta["judged"]
-                    revise(pool, attempt.id, judged.outcome, who="model", why=str(said["reason"]), judged=said)
+                stored = pool.store.get_trajectory(attempt.id)
+                if stored is not None and stored.outcome.success is None:
+                    verdict = judged.meta["judged"]
+                    revise(pool, attempt.id, judged.outcome, who="model", why=str(verdict["reason"]), judged=verdict)
                     count += 1
     return count
 
@@ -223,38 +223,38 @@ def judge_unknown(llm: LLM, pools: tuple[ScreenedPool, ...], name: str, way: str
 def to_learn(
     method: Method, name: str, model: str, pools: tuple[ScreenedPool, ...], ledger: Ledger, *, judges: bool
 ) -> ToLearn:
-    """Estimate what learning now would take, from the attempts that are there and what calls took before."""
+    """Estimate what learning now would use, from the pending attempts and the usage of earlier calls."""
     store, way = pools[0].store, way_of(method)
     attempts = [attempt for pool in pools for attempt in pending(store, pool.experience, name, way, None)]
     calls = 0
     if getattr(method, "llm", None) is not None:
-        looked = attempts[:_COUNTED]
-        single = len({attempt_key(attempt) for attempt in looked})
-        calls = single + len(attempts) - len(looked)
+        compared = attempts[:_COMPARED]
+        distinct = len({attempt_key(attempt) for attempt in compared})
+        calls = distinct + len(attempts) - len(compared)
         if judges:
             calls += sum(attempt.outcome.success is None for attempt in attempts)
     used = ledger.all()
-    each = used.tokens / used.calls if used.calls else _GUESS
+    call_tokens = used.tokens / used.calls if used.calls else _CALL_TOKENS
     price = None if used.cost is None or not used.calls else used.cost / used.calls
     if model in BUNDLED:
         price = 0.0
     elif not used.calls and model:
         from seasoned.llm.openai import cost
 
-        price = cost(model, None, prompt_tokens=_GUESS - 300, cached_tokens=0, completion_tokens=300)
+        price = cost(model, None, prompt_tokens=_CALL_TOKENS - 300, cached_tokens=0, completion_tokens=300)
     reasons: dict[str, int] = {}
-    fresh = {attempt.id for attempt in attempts}
+    pending_ids = {attempt.id for attempt in attempts}
     for pool in pools:
         for wait in waits(store, pool.experience, name):
-            if wait.trajectory_id not in fresh:
-                said = wait.why.partition(":")[0]
-                reasons[said] = reasons.get(said, 0) + 1
+            if wait.trajectory_id not in pending_ids:
+                reason = wait.why.partition(":")[0]
+                reasons[reason] = reasons.get(reason, 0) + 1
     money = 0.0 if not calls else None if price is None else round(price * calls, 6)
-    return ToLearn(len(attempts), calls, round(each * calls), money, model, reasons, ledger.today())
+    return ToLearn(len(attempts), calls, round(call_tokens * calls), money, model, reasons, ledger.today())
 
 
-def _usage(kept: object) -> Usage:
+def _usage(stored: object) -> Usage:
     try:
-        return Usage.model_validate(kept or {})
+        return Usage.model_validate(stored or {})
     except ValueError:
         return Usage()

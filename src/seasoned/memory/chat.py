@@ -1,6 +1,6 @@
-"""Reads chat messages, as agents send them, as the messages and steps of a trajectory.
+"""Converts chat messages, as agents send them, into the messages and steps of a trajectory.
 
-They are converted to plain values, then read like a log (`traces.conversation`). Always holds: no message raises;
+They become plain values first, and are then read like a log (`traces.conversation`). Always holds: no message raises;
 unreadable ones are counted; the order is kept.
 """
 
@@ -15,7 +15,7 @@ from typing import Any
 from seasoned.traces.conversation import Turn, read_message, steps_of
 from seasoned.types import Message, Step
 
-_DEEP = 8  # a message's content, its parts, and their content
+_MAX_DEPTH = 8  # a message's content, its parts, and their content
 _FIELDS = (
     *("role", "type", "content", "text", "refusal", "tool_calls", "function_call", "function", "custom"),
     *("id", "name", "arguments", "input", "call_id", "tool_call_id", "tool_use_id", "output"),
@@ -35,18 +35,18 @@ class Chat:
 def read_chat(raw: Iterable[object]) -> Chat:
     """Read messages in order.
 
-    The steps are those of `traces.conversation.steps_of`. The messages have everything as text: a call is the
-    assistant's `name(arguments)`, and its result is a user message.
+    `traces.conversation.steps_of` makes the steps. The messages are text only: a call is the assistant's
+    `name(arguments)`, and its result is a user message.
 
     Args:
         raw: dictionaries or an SDK's objects.
     """
-    read = [_read(item) for item in raw]
-    turns = [turn for found in read for turn in found or ()]
+    items = [_read(item) for item in raw]
+    turns = [turn for item in items for turn in item or ()]
     # Messages that arrive in pieces may begin with the result of an earlier call.
     results = (turn for turn in takewhile(lambda turn: turn.role != "assistant", turns) if turn.role == "tool")
     steps = [*(Step(observation=turn.text) for turn in results), *steps_of(turns)]
-    return Chat([message for turn in turns for message in _messages(turn)], steps, read.count(None))
+    return Chat([message for turn in turns for message in _messages(turn)], steps, items.count(None))
 
 
 def _read(item: object) -> list[Turn] | None:
@@ -66,7 +66,7 @@ def _plain(value: object, depth: int = 0) -> Any:
     """A value as JSON; of an object, the fields of a message, or None if none of them is text."""
     if value is None or isinstance(value, str | int | float):
         return value
-    if depth > _DEEP:
+    if depth > _MAX_DEPTH:
         return _json(value)
     if isinstance(value, list | tuple):
         return [_plain(item, depth + 1) for item in value]
@@ -74,12 +74,12 @@ def _plain(value: object, depth: int = 0) -> Any:
     if not isinstance(value, Mapping) and callable(dump) and not isinstance(value, type):
         value = dump()
     if not isinstance(value, Mapping):
-        value = {name: found for name in _FIELDS if (found := getattr(value, name, None)) is not None}
-        if not any(isinstance(found, str) for found in value.values()):
+        value = {name: field for name in _FIELDS if (field := getattr(value, name, None)) is not None}
+        if not any(isinstance(field, str) for field in value.values()):
             return None
     return {
-        name: _json(found) if name in _ARGUMENTS and found is not None else _plain(found, depth + 1)
-        for name, found in value.items()
+        name: _json(field) if name in _ARGUMENTS and field is not None else _plain(field, depth + 1)
+        for name, field in value.items()
     }
 
 

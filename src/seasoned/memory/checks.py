@@ -27,7 +27,7 @@ Verdict: TypeAlias = bool | SupportsFloat | str | None
 Check: TypeAlias = Callable[..., Verdict | Awaitable[Verdict]]
 """Takes the attempt if it has one argument, else the task and the answer. May be a coroutine function."""
 
-_SAID = 600  # characters of a command's output to keep
+_MAX_OUTPUT = 600  # characters of a command's output to keep
 
 
 def ask(check: Check, attempt: Trajectory, answer: Any) -> Verdict | Awaitable[Verdict]:
@@ -39,7 +39,7 @@ def takes_attempt(check: Check) -> bool:
     """Whether a check takes one argument, the attempt; else it takes the task and the answer."""
     try:
         parameters = list(inspect.signature(check).parameters.values())
-    except (TypeError, ValueError):  # for a function in C
+    except (TypeError, ValueError):  # a function written in C has no signature
         return False
     several = any(each.kind is each.VAR_POSITIONAL for each in parameters)
     return (
@@ -63,7 +63,7 @@ def matches(pattern: str, flags: int = 0) -> Check:
     try:
         regex = re.compile(pattern, flags)
     except re.error as error:
-        raise ConfigError(f"{pattern!r:.200} is no regular expression: {error}") from error
+        raise ConfigError(f"{pattern!r:.200} is not a regular expression: {error}") from error
     return lambda attempt: "" if regex.search(attempt.outcome.answer) else f"the answer does not match {pattern!r:.200}"
 
 
@@ -81,7 +81,7 @@ def json_schema(schema: Mapping[str, Any]) -> Check:
         try:
             value = json.loads(fenced[1] if fenced else text)
         except ValueError as error:
-            return f"the answer is no JSON: {error}"
+            return f"the answer is not JSON: {error}"
         return "; ".join(problems(value, schema, "answer")[:3])
 
     return fits
@@ -100,11 +100,11 @@ def exit_code(
     """
     words = shlex.split(command) if isinstance(command, str) else list(command)
     if not words:
-        raise ConfigError("exit_code runs a command, and was given none: exit_code('pytest -q')")
+        raise ConfigError("exit_code needs a command, such as exit_code('pytest -q')")
 
     def runs(attempt: Trajectory) -> str:
         del attempt
-        named = shlex.join(words)[:200]
+        line = shlex.join(words)[:200]
         try:
             done = subprocess.run(
                 words,
@@ -116,13 +116,13 @@ def exit_code(
                 check=False,
             )
         except subprocess.TimeoutExpired:
-            return f"{named} did not end within {seconds:g} s"
+            return f"{line} did not end within {seconds:g} s"
         except OSError as error:
-            raise ConfigError(f"{named} cannot be run in {folder}: {error.strerror or error}") from error
+            raise ConfigError(f"{line} cannot be run in {folder}: {error.strerror or error}") from error
         if done.returncode == code:
             return ""
-        output = done.stdout.decode("utf-8", "replace").strip()[-_SAID:]
-        return f"{named} ended with {done.returncode}: {output}" if output else f"{named} ended with {done.returncode}"
+        output = done.stdout.decode("utf-8", "replace").strip()[-_MAX_OUTPUT:]
+        return f"{line} ended with {done.returncode}: {output}" if output else f"{line} ended with {done.returncode}"
 
     return runs
 
@@ -134,7 +134,7 @@ def passed_tests(attempt: Trajectory) -> Verdict:
 
 
 class Thumbs:
-    """The user's thumbs: as a check it leaves the outcome open, and `up` or `down` gives it later."""
+    """The user's thumbs up or down: as a check, it leaves the outcome open until `up` or `down` is called."""
 
     def __init__(self, memory: Memory) -> None:
         self._memory = memory
@@ -150,10 +150,10 @@ class Thumbs:
         return self._memory.outcome(self._named(attempt_id), True, why=why or "the user's thumb is up")
 
     def down(self, attempt_id: str = "", why: str = "") -> Trajectory:
-        """Record that it did not work."""
+        """Record that the attempt with this id, or the last one, did not work."""
         return self._memory.outcome(self._named(attempt_id), False, why=why or "the user's thumb is down")
 
     def _named(self, attempt_id: str) -> str:
         if not (attempt_id or self.last):
-            raise ConfigError("no attempt has ended yet that a thumb could be for: pass this object as check=")
+            raise ConfigError("no attempt has ended yet, so there is none to rate: pass this object as check=")
         return attempt_id or self.last

@@ -24,7 +24,7 @@ MAX_KEY = 1000
 EARLIER = "was flagged in an earlier version"
 """The reason for a flagged lesson whose words changed since."""
 _KINDS: tuple[LessonKind, ...] = get_args(LessonKind)
-_FROM: dict[Switch, tuple[tuple[LessonStatus, ...], str]] = {
+_APPLIES: dict[Switch, tuple[tuple[LessonStatus, ...], str]] = {
     "disable": (("active",), "an active one can be disabled"),
     "enable": (("disabled",), "a disabled one can be enabled"),
     "release": (("quarantined",), "one in quarantine can be released"),
@@ -43,7 +43,7 @@ def as_task(task: str | Task, category: str, masking: Mask) -> Task:
         masked = {"id": masking(task.id), "text": masking(task.text)}
         return task.model_copy(update={**masked, "category": category or task.category})
     if not isinstance(task, str):
-        raise ConfigError(f"a task is a text or a seasoned.Task, and was {task!r:.80}")
+        raise ConfigError(f"a task must be a text or a seasoned.Task, not {task!r:.80}")
     text = masking(task)
     digest = hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:12]
     return Task(id=f"task-{digest}", text=text, category=category)
@@ -56,9 +56,9 @@ def checked_text(text: object, limit: int = MAX_LESSON) -> str:
         ConfigError: when it is not a text, is empty, or is longer than the limit.
     """
     if not isinstance(text, str):
-        raise ConfigError(f"a lesson is a text, and this is {text!r:.80}")
+        raise ConfigError(f"a lesson must be a text, not {text!r:.80}")
     if not text.strip() or len(text) > limit:
-        raise ConfigError(f"a lesson has 1 to {limit:,} characters, and this has {len(text.strip()):,}")
+        raise ConfigError(f"a lesson must have 1 to {limit:,} characters, not {len(text.strip()):,}")
     return text
 
 
@@ -70,23 +70,23 @@ def checked_kind(kind: object) -> LessonKind:
     """
     if kind in _KINDS:
         return kind
-    near = difflib.get_close_matches(str(kind), _KINDS, n=1)
-    hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(_KINDS)}"
+    matches = difflib.get_close_matches(str(kind), _KINDS, n=1)
+    hint = f"did you mean {matches[0]!r}?" if matches else f"there are {', '.join(_KINDS)}"
     raise ConfigError(f"there is no kind of lesson {kind!r:.80}; {hint}")
 
 
 def checked_key(kind: LessonKind, key: object) -> str:
-    """A key as it is stored: with single spaces, and that of a note folded.
+    """A key as it is stored: with single spaces, and folded for a note.
 
     Raises:
         ConfigError: when it is not a text or too long, or is empty for a note or a reflection, which are found only by
             it: a note by its words, a reflection by the id of its task.
     """
     if not isinstance(key, str):
-        raise ConfigError(f"a key is a text, and this is {key!r:.80}")
+        raise ConfigError(f"a key must be a text, not {key!r:.80}")
     stored = " ".join((fold(key) if kind == "note" else key).split())
     if len(stored) > MAX_KEY:
-        raise ConfigError(f"a key has at most {MAX_KEY:,} characters, and this has {len(stored):,}")
+        raise ConfigError(f"a key must have at most {MAX_KEY:,} characters, not {len(stored):,}")
     if kind in ("note", "reflection") and not stored:
         what = "the id of its task as its key" if kind == "reflection" else "its key"
         raise ConfigError(f"a {kind} is found by {what} alone, and this has none: give it one, or make it a heuristic")
@@ -100,7 +100,7 @@ def checked_category(category: object) -> str:
         ConfigError: when it is not a text.
     """
     if not isinstance(category, str):
-        raise ConfigError(f"a category is a text, and this is {category!r:.80}")
+        raise ConfigError(f"a category must be a text, not {category!r:.80}")
     return category
 
 
@@ -156,7 +156,7 @@ def switched(lesson: Lesson, switch: Switch, states: Sequence[LessonStatus]) -> 
     Raises:
         ConfigError: when the switch does not apply to its state.
     """
-    before, only = _FROM[switch]
+    before, only = _APPLIES[switch]
     if lesson.status not in before:
         raise ConfigError(f"the lesson {lesson.id} is {lesson.status}, and only {only}; nothing was changed")
     status: LessonStatus = "active"
@@ -164,8 +164,8 @@ def switched(lesson: Lesson, switch: Switch, states: Sequence[LessonStatus]) -> 
         status = "disabled" if switch == "disable" else "deleted"
     elif switch != "release":
         passed = ("disabled", "deleted") if switch == "enable" else ("deleted",)
-        unread: LessonStatus = "quarantined" if flags(_words(lesson)) else "active"
-        status = next((state for state in reversed(states) if state not in passed), unread)
+        default: LessonStatus = "quarantined" if flags(_words(lesson)) else "active"
+        status = next((state for state in reversed(states) if state not in passed), default)
     return lesson.model_copy(update={"status": status})
 
 
@@ -194,7 +194,7 @@ def _stored(text: str, limit: int = MAX_LESSON) -> str:
 
 
 def checked_snapshot_name(name: str, masking: Mask = mask) -> str:
-    """Check and return the name: a secret in it could not be masked, since a rollback needs the exact name.
+    """Check and return the name. A secret in it could not be masked, since a rollback needs the exact name.
 
     Raises:
         ConfigError: when it contains a secret.

@@ -27,13 +27,13 @@ NEAR = 0.95
 AT_ONCE = 20
 """If more lessons than this are added at once, only those with equal words are merged."""
 
-_SHARED = 0.8  # of the distinctive words of both
+_SHARED = 0.8  # the least share of distinctive words in common
 _SPACE = re.compile(r"\s+")
 _NAMES = re.compile(r"\S*\d\S*|\w*_\w+|\b\w+[A-Z]\w*|(?<=[a-z,;:] )[A-Z]\w+|\"[^\"]+\"|`[^`]+`")
-_NOT = re.compile(
+_NEGATIONS = re.compile(
     r"\b(?:not|no|never|none|nothing|without|unless|except|cannot|avoid|only)\b|n't\b|n’t\b", re.IGNORECASE
 )
-_PLAIN = frozenset(
+_STOP_WORDS = frozenset(
     "a an the and or of in on at to for from by with as is are be it its this that these those you your then so "  # noqa: SIM905
     "if when always any all every each do does will would should must can may up out into please make sure".split()
 )
@@ -60,7 +60,7 @@ class Said(NamedTuple):
 
 
 def said(lesson: Lesson) -> Said:
-    """The key of a lesson: its words, ignoring case and spaces, and what it is about."""
+    """The key of a lesson: its kind, category and outcome, and its words without case and spaces."""
     return Said(
         lesson.kind, lesson.category, _plain(lesson.key), _plain(lesson.text).rstrip(".!"), lesson.data.get("success")
     )
@@ -86,12 +86,12 @@ class Words:
 
     def find(self, store: Store, scope: str, lessons: Sequence[Lesson]) -> dict[str, Lesson]:
         """Stored lessons with equal words and in the same state, by the ids of the given ones."""
-        news = _places(store.lessons_since(scope, max(self._at[0], 0))) if store.changes(scope) != self._at else {}
+        recent = _places(store.lessons_since(scope, max(self._at[0], 0))) if store.changes(scope) != self._at else {}
         equal: dict[str, Lesson] = {}
         for lesson in lessons:
             for status in dict.fromkeys((lesson.status, "disabled", "deleted")):
                 place = status, said(lesson)
-                other = store.get_lesson(news.get(place) or self._ids.get(place) or "")
+                other = store.get_lesson(recent.get(place) or self._ids.get(place) or "")
                 # A lesson changed since may have other words now.
                 if other is not None and other.status == status and said(other) == said(lesson):
                     equal[lesson.id] = other
@@ -107,7 +107,7 @@ def _places(lessons: Iterable[Lesson]) -> dict[tuple[str, Said], str]:
 
 
 def near_ones(pool: ExperiencePool, lessons: Sequence[Lesson]) -> dict[str, str]:
-    """The ids of a pool's lessons that mean the same, by the ids of the given ones.
+    """The ids of stored lessons that mean the same, by the ids of the given ones.
 
     Empty within a transaction, for many lessons at once, or if the embedder fails.
     """
@@ -116,7 +116,7 @@ def near_ones(pool: ExperiencePool, lessons: Sequence[Lesson]) -> dict[str, str]
         return near
     for lesson in lessons:
         text = f"{lesson.key}\n{lesson.text}" if lesson.key else lesson.text
-        with suppress(SeasonedError):  # of an embedder on a server: then only equal words are merged
+        with suppress(SeasonedError):  # an embedder on a server failed: only equal words are merged
             for other, score in pool.nearest_lessons(text, 3, lesson.kind):
                 if score >= NEAR and same_meaning(lesson, other):
                     near[lesson.id] = other.id
@@ -125,25 +125,28 @@ def near_ones(pool: ExperiencePool, lessons: Sequence[Lesson]) -> dict[str, str]
 
 
 def same_meaning(one: Lesson, other: Lesson) -> bool:
-    """Whether two lessons that are near each other say the same: names, numbers and negations are equal, and nearly
-    all telling words; the keys of notes and reflections are."""
+    """Whether two nearby lessons say the same.
+
+    Their names, numbers and negations must be equal, and nearly all distinctive words; for notes and reflections,
+    the keys too.
+    """
     first, second = said(one), said(other)
     if first[:2] != second[:2] or first.success != second.success:
         return False
     if one.kind in ("note", "reflection") and first.key != second.key:
         return False
     texts = f"{one.key}. {one.text}", f"{other.key}. {other.text}"
-    if any(sorted(_found(pattern, texts[0])) != sorted(_found(pattern, texts[1])) for pattern in (_NAMES, _NOT)):
+    if any(sorted(_terms(pattern, texts[0])) != sorted(_terms(pattern, texts[1])) for pattern in (_NAMES, _NEGATIONS)):
         return False
-    words, others = (frozenset(map(_stem, all_words(text))) - _PLAIN for text in texts)
+    words, others = (frozenset(map(_stem, all_words(text))) - _STOP_WORDS for text in texts)
     return len(words & others) >= _SHARED * max(len(words | others), 1)
 
 
 @dataclass
 class Union:
-    """How to add lessons: `fresh` ones to add, and stored ones that are repeated, with the reason.
+    """How to add lessons: `fresh` ones to add, and stored ones to update because they are repeated, with the reason.
 
-    `ids` are those of the lessons that represent the given ones, in their order.
+    `ids` has the id of the stored lesson for each given one, in their order.
     """
 
     fresh: list[Lesson] = field(default_factory=list)
@@ -161,7 +164,7 @@ def unite(pool: ExperiencePool, lessons: Sequence[Lesson], words: Words, near: M
         lessons: the screened lessons.
         words: the pool's index, refreshed.
         near: the result of `near_ones` for them.
-        who: the author; a person's words replace a model's.
+        who: the author. A person's words replace a model's.
     """
     union, new = Union(), dict[tuple[str, Said], int]()
     equal = words.find(pool.store, pool.scope, lessons)
@@ -176,7 +179,7 @@ def unite(pool: ExperiencePool, lessons: Sequence[Lesson], words: Words, near: M
                 continue
         if stored is not None:
             if who == "person" or not stored.pinned:
-                union.again[stored.id] = _again(union.again.get(stored.id, (stored, ""))[0], lesson, who)
+                union.again[stored.id] = _repeated(union.again.get(stored.id, (stored, ""))[0], lesson, who)
             union.ids.append(stored.id)
         elif place in new:
             first = union.fresh[new[place]]
@@ -195,7 +198,7 @@ def with_another(lesson: Lesson, sources: Iterable[str], times: float = 1.0) -> 
     return lesson.model_copy(update={"sources": known, "importance": lesson.importance + times})
 
 
-def _again(stored: Lesson, lesson: Lesson, who: Who) -> tuple[Lesson, str]:
+def _repeated(stored: Lesson, lesson: Lesson, who: Who) -> tuple[Lesson, str]:
     united = with_another(stored, lesson.sources, max(lesson.importance, 1.0))
     other = "" if said(stored) == said(lesson) else f" in other words: {prompt_line(lesson.text, 200)}"
     if who == "person" and stored.origin != "person":
@@ -209,7 +212,7 @@ def _plain(text: str) -> str:
     return _SPACE.sub(" ", text).strip().casefold()
 
 
-def _found(pattern: re.Pattern[str], text: str) -> list[str]:
+def _terms(pattern: re.Pattern[str], text: str) -> list[str]:
     return [each.strip(".,;:!?()").casefold() for each in pattern.findall(text)]
 
 

@@ -52,7 +52,7 @@ def run_gate(
         if task.id in known:
             raise ConfigError(f"the task {task.text[:60]!r} was attempted in this memory: try its lessons on new tasks")
     if len({task.id for task in tasks}) < len(tasks):
-        raise ConfigError("each task of a gate counts once, and one of these is there twice")
+        raise ConfigError("each task of a gate counts once, but one of these occurs twice")
     held = [one for one in pool.lessons(status="quarantined") if waiting and one.data.get("flags") == [OBSERVED]]
     lessons = [*pool.lessons(), *map(released, held)]
     with _trial_pool(pool, lessons) if held else nullcontext(pool) as tried:

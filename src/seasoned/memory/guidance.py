@@ -1,7 +1,7 @@
 """The guidance of a memory: what the method recalled, further advice and examples, in a frame.
 
 Always holds: the text is delimited and cannot close its block, keeps to its limit (not counting the frame), has no
-hiding characters, and is "" if there is no guidance.
+invisible characters, and is "" if there is no guidance.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ ADVICE = 5
 
 TAG = "experience"
 
-_SOURCE = 16  # characters of where a lesson comes from, at most in most cases
-_LEAST = 200  # least characters of a useful example
+_SOURCE = 16  # characters to leave for a lesson's source; most are shorter
+_MIN_EXAMPLE = 200  # characters; a shorter example is useless
 
 
 def complete(
@@ -33,8 +33,8 @@ def complete(
 ) -> Guidance:
     """What a method recalled for a task, with additions, in a frame.
 
-    The additions are the heuristics nearest to the task if the method recalled none, and the demonstrations if the
-    method leaves showing them to the agent. Lessons come first; demonstrations are shortened to the remaining room.
+    The additions are the heuristics nearest to the task if the method recalled none, and the demonstrations that the
+    method's text does not show. Lessons come first; demonstrations are shortened to the remaining room.
 
     Args:
         recalled: the method's guidance.
@@ -55,9 +55,9 @@ def complete(
             Block.listing("Advice for work like this:", advice, (prompt_line(lesson.text) for lesson in advice))
         )
         room -= len(blocks[-1].text)
-    silent = not_in_text(recalled)
-    if silent and room // len(silent) >= _LEAST:
-        examples = tuple(_example(attempt, room // len(silent)) for attempt in silent)
+    unshown = not_in_text(recalled)
+    if unshown and room // len(unshown) >= _MIN_EXAMPLE:
+        examples = tuple(_example(attempt, room // len(unshown)) for attempt in unshown)
         blocks.append(Block(heading="Earlier attempts that went well:", entries=examples))
     lessons = (*recalled.lessons, *advice)
     return framed(show(Guidance(lessons=lessons, demonstrations=recalled.demonstrations, blocks=tuple(blocks))), cap)
@@ -85,7 +85,7 @@ def shortened(recalled: Guidance, most: int) -> Guidance:
 def framed(guidance: Guidance, cap: int) -> Guidance:
     """Guidance as one block that is labelled as advice; cut after the last line that fits, or within a line.
 
-    A line that tells of lessons ends with where they come from: a person, an import, or so many attempts.
+    A line about lessons ends with their source: a person, an import, or a number of attempts.
     """
     inside = enclosed(visible(_sourced(guidance)), TAG).strip()
     if len(inside) > cap:
@@ -136,6 +136,6 @@ def _advice(task: Task, pool: ExperiencePool) -> list[Lesson]:
 
 
 def _example(attempt: Trajectory, room: int) -> Entry:
-    answer = f"\nAnswer: {prompt_line(attempt.outcome.answer, _LEAST // 2)}" if attempt.outcome.answer else ""
+    answer = f"\nAnswer: {prompt_line(attempt.outcome.answer, _MIN_EXAMPLE // 2)}" if attempt.outcome.answer else ""
     shown_text = transcript(attempt, limit=room - len(answer) - 2) + answer
     return Entry(text=f"\n{shown_text}", demonstration_ids=(attempt.id,))

@@ -1,4 +1,4 @@
-"""Holds back guidance from a share of attempts, so that a memory can measure whether it helps, and stop what harms.
+"""Holds back guidance from a share of attempts, so that a memory can measure whether it helps, and stop harm.
 
 Always holds: a keyed hash of the attempt decides what is held back; an attempt for which nothing was recalled counts
 for neither side; each outcome is counted once, when it is known; the counts of namespaces never mix, even if an attempt
@@ -155,8 +155,8 @@ class Holdout:
         """Set the probabilities.
 
         Args:
-            pool: of the memory.
-            share: share of attempts that get no guidance, from 0 up to (not including) 1.
+            pool: the memory's pool.
+            share: share of attempts that get no guidance, at least 0 and below 1.
             withhold: probability that a recalled lesson is left out of an attempt, likewise.
             retire: "auto" disables lessons, or all guidance, once the evidence of harm is strong enough.
 
@@ -187,7 +187,7 @@ class Holdout:
             ConfigError: it is not switched off, or the reason is missing.
         """
         if not why.strip():
-            raise ConfigError("say why guidance is to be shown again: memory.resume('lesson 3 is mended')")
+            raise ConfigError("give the reason to show guidance again: memory.resume('lesson 3 is corrected')")
         with self._store.transaction(self._pool.scope):
             if not self.off:
                 raise ConfigError(f"the guidance of {self._pool.scope} is not switched off, so there is nothing to do")
@@ -258,11 +258,11 @@ class Holdout:
             for name, shown, chance in row.lessons:
                 uses.setdefault(name, []).append(Use(shown, chance, row.outcome or 0.0))
         states = self._store.marks(self._evidence) if uses else {}
-        there = self._store.get_lessons(list(uses))
-        limit = self._limit() if there else LIMIT
-        harm = {lesson.id: _read(states.get(_mark(lesson.id))).value for lesson in there}
-        there.sort(key=lambda lesson: (-harm[lesson.id], -len(uses[lesson.id]), lesson.id))
-        for place, lesson in enumerate(there):
+        lessons = self._store.get_lessons(list(uses))
+        limit = self._limit() if lessons else LIMIT
+        harm = {lesson.id: _read(states.get(_mark(lesson.id))).value for lesson in lessons}
+        lessons.sort(key=lambda lesson: (-harm[lesson.id], -len(uses[lesson.id]), lesson.id))
+        for place, lesson in enumerate(lessons):
             yield LessonEffect(
                 lesson_id=lesson.id,
                 text=lesson.text,
@@ -276,14 +276,14 @@ class Holdout:
             )
 
     def _weighed(self, row: _Row, outcome: float) -> Iterator[tuple[Lesson | None, Evidence]]:
-        """Add one outcome to the evidence on all guidance (None) and on each lesson that was drawn for."""
+        """Add one outcome to the evidence on all guidance (None) and on each lesson with a draw."""
         if row.chance < 1:
             evidence = _read(self._store.marked(self._evidence, _ALL)).after(Use(row.shown, row.chance, outcome))
             self._store.mark(self._evidence, _ALL, _state(evidence))
             yield None, evidence
-        there = {lesson.id: lesson for lesson in self._store.get_lessons([name for name, _, _ in row.lessons])}
+        stored = {lesson.id: lesson for lesson in self._store.get_lessons([name for name, _, _ in row.lessons])}
         for name, shown, chance in row.lessons:
-            if (lesson := there.get(name)) is None:  # forgotten meanwhile
+            if (lesson := stored.get(name)) is None:  # forgotten meanwhile
                 continue
             state = self._store.marked(self._evidence, _mark(name))
             # A lesson with other words is another lesson; a retired one that was enabled again starts again.
@@ -318,7 +318,7 @@ class Holdout:
         self._store.mark(self._switch, _SWITCHED, [*before, {"at": now(), "on": on, "who": who, "why": why}])
 
     def _limit(self) -> float:
-        """Counts all lessons ever: a limit that fell would guarantee less.
+        """The limit for a single lesson. It counts all lessons ever, since a limit that fell would guarantee less.
 
         So disabled and deleted ones count, and a lesson whose evidence started again counts once more.
         """
@@ -345,9 +345,9 @@ def check_shares(share: object, withhold: object, retire: object) -> None:
     """
     for name, value in (("holdout", share), ("withhold", withhold)):
         if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 1:
-            raise ConfigError(f"{name} is a share from 0 up to, but not, 1, such as 0.1, and was {value!r}")
+            raise ConfigError(f"{name} must be a share of at least 0 and below 1, such as 0.1, not {value!r}")
     if retire not in ("off", "auto"):
-        raise ConfigError(f"retire is 'off' or 'auto', and was {retire!r}")
+        raise ConfigError(f"retire must be 'off' or 'auto', not {retire!r}")
     if retire == "auto" and not share and not withhold:
         raise ConfigError(
             "retire='auto' needs attempts to compare with: add holdout=0.1 for all guidance, and withhold=0.2 for "

@@ -49,26 +49,26 @@ def check_arguments(store: object, namespace: object, cap: object, success_at: o
         ConfigError: when one is invalid.
     """
     if not store or not isinstance(store, str | Path | Store):
-        raise ConfigError(f"a memory lies in a file, a postgresql:// address or a Store, and was given {store!r}")
+        raise ConfigError(f"the store of a memory must be a file, a postgresql:// address or a Store, not {store!r}")
     if not namespace or not isinstance(namespace, str):
-        raise ConfigError(f"a namespace is a text, such as a user's or a project's name, and was {namespace!r}")
+        raise ConfigError(f"a namespace must be a text, such as a user's or a project's name, not {namespace!r}")
     if not isinstance(cap, int) or isinstance(cap, bool) or cap < 1:
-        raise ConfigError(f"the cap of guidance is a number of characters, 1 or more, and was {cap!r}")
+        raise ConfigError(f"the cap of guidance must be a number of characters, 1 or more, not {cap!r}")
     if finite(success_at) is None:
-        raise ConfigError(f"success_at is the reward that counts as success, a finite number, and was {success_at!r}")
+        raise ConfigError(f"success_at, the reward that counts as success, must be a finite number, not {success_at!r}")
     listed = isinstance(secrets, Sequence) and all(isinstance(each, Secret) for each in secrets)
     if secrets is not None and not listed:
-        raise ConfigError(f"secrets are a list of seasoned.trust.Secret(name, pattern), and were {secrets!r:.200}")
+        raise ConfigError(f"secrets must be a list of seasoned.trust.Secret(name, pattern), not {secrets!r:.200}")
 
 
 def keep_method(store: Store, scope: str, name: str) -> None:
-    """Remember which method a memory learned with, unless it is one of somebody's own."""
+    """Store the name of the method that a memory learned with, unless it is a user's own."""
     if name in method_names() and store.marked(scope, _METHOD) != name:
         store.mark(scope, _METHOD, name)
 
 
 def usual_method(store: Store, namespace: str) -> str:
-    """The method that a memory learned with last, or "erl"; for programs that open somebody else's memory."""
+    """The method that a memory learned with last, or "erl"; for programs that did not create the memory."""
     name = store.marked(f"memory/{namespace}", _METHOD)
     return name if name in method_names() else "erl"
 
@@ -94,7 +94,7 @@ def open_embedder(given: str | Embedder | None) -> Embedder | None:
         MissingExtraError: when one of its libraries is not installed.
     """
     if given is not None and not isinstance(given, str | Embedder):
-        raise ConfigError(f"an embedder is a name such as 'static', an embedder, or None, and was {given!r:.80}")
+        raise ConfigError(f"an embedder must be a name such as 'static', an embedder, or None, not {given!r:.80}")
     if not isinstance(given, str):
         return given
     from seasoned.embed import default_embedder, embedder
@@ -111,8 +111,8 @@ def _say_what_is_missing() -> None:
     from seasoned.embed.static import advice
 
     log.warning(
-        "wordllama is not installed, so lessons are found by the words and letters they share with a task, and not by "
-        "meaning. For that: %s. To leave it so: Memory(.., embedder='hashing')",
+        "wordllama is not installed, so lessons are found by the words and letters they share with a task, not by "
+        "meaning. To install it: %s. To keep it as it is: Memory(.., embedder='hashing')",
         advice(),
     )
 
@@ -122,7 +122,7 @@ class NoModel(ConfigError):  # noqa: N818 - raised when a memory without a model
 
 
 class LateModel:
-    """A model by name, a model itself, or none, which raises on use. Safe in threads."""
+    """A model that is opened at its first use; without one, any use raises NoModel. Safe in threads."""
 
     def __init__(self, llm: AnyModel | None) -> None:
         """Open nothing yet.
@@ -137,8 +137,8 @@ class LateModel:
         llm = model_of(llm)
         if llm == "" or not isinstance(llm, str | LLM | None):
             raise ConfigError(
-                "llm should be the name of a model, such as 'local', a model, an SDK's client, a function that answers "
-                f"messages, or None; it was {llm!r}"
+                "llm must be the name of a model, such as 'local', a model, an SDK's client, a function that answers "
+                f"messages, or None, not {llm!r}"
             )
         self._llm = llm
         self._opened = None if isinstance(llm, str) else llm

@@ -29,11 +29,11 @@ MAX_LESSON = 10_000
 
 FROM_FLAGGED = "was learned from an attempt whose text seems aimed at the model"
 
-_APART = "\n" * 100  # between texts that are checked together: longer than any pattern spans
+_SEPARATOR = "\n" * 100  # between texts that are checked together: longer than any pattern's match
 
 
 class ScreenedPool(ExperiencePool):
-    """A pool that masks and checks everything added; with `quarantine`, its side that waits for a person."""
+    """A pool that masks and checks everything added; with `quarantine`, the side that waits for a person."""
 
     def __init__(
         self,
@@ -195,13 +195,13 @@ def screen_lesson(
 ) -> Lesson:
     """The lesson with its secrets masked; an active one is quarantined if it is flagged, or for the given reasons.
 
-    The reasons are in `data["flags"]`. A text of more characters than `longest` is cut.
+    The reasons are in `data["flags"]`. A text longer than `longest` characters is cut.
     """
     fields = {name: mask_value(getattr(lesson, name), masking) for name in ("text", "key", "category", "data")}
     if longest is not None and len(fields["text"]) > longest:
         fields["text"] = f"{fields['text'][: longest - 1]}…"
     data = _without_flags(fields["data"])
-    reasons = [*reasons, *flags(_APART.join((fields["key"], fields["text"], *_texts(data))))]
+    reasons = [*reasons, *flags(_SEPARATOR.join((fields["key"], fields["text"], *_texts(data))))]
     if reasons:
         fields["data"] = {**data, "flags": reasons}
         fields["status"] = "quarantined" if lesson.status == "active" else lesson.status
@@ -224,7 +224,7 @@ def screen_trajectory(trajectory: Trajectory, masking: Mask = mask) -> Trajector
         texts["user"] = [text.replace(clean.guidance, "") for text in texts["user"]]
     outside = [clean.task, *(step.observation for step in clean.steps), *texts["user"]]
     inside = [clean.outcome.answer, *(f"{step.thought}\n{step.action}" for step in clean.steps), *texts["assistant"]]
-    reasons = dict.fromkeys((*flags(_APART.join(outside)), *flags(_APART.join(inside), foreign=False)))
+    reasons = dict.fromkeys((*flags(_SEPARATOR.join(outside)), *flags(_SEPARATOR.join(inside), foreign=False)))
     meta = _without_flags(clean.meta)
     return clean.model_copy(update={"meta": {**meta, "flags": list(reasons)} if reasons else meta})
 
@@ -277,7 +277,7 @@ GATE = "/gate"
 
 
 def forget(pool: ScreenedPool, ids: Sequence[str], *, everything: bool) -> Forgotten:
-    """Do the work of `Memory.forget`.
+    """Forget these ids or everything; see `Memory.forget`.
 
     Raises:
         ConfigError: when neither `ids` nor `everything` is given, or both.
@@ -293,12 +293,12 @@ def forget(pool: ScreenedPool, ids: Sequence[str], *, everything: bool) -> Forgo
             store.clear_scope(f"{pool.scope}{GATE}")
             done = Forgotten(sum(attempts for attempts, _ in counts), sum(lessons for _, lessons in counts))
         else:
-            done = _some(pool, list(dict.fromkeys(ids)))
+            done = _forget_some(pool, list(dict.fromkeys(ids)))
         store.drop_loose_vectors()
     return done._replace(erased=store.scrub())
 
 
-def _some(pool: ScreenedPool, ids: Sequence[str]) -> Forgotten:
+def _forget_some(pool: ScreenedPool, ids: Sequence[str]) -> Forgotten:
     store = pool.store
     lessons = [i for i in ids if store.scope_of(i) == pool.scope]
     attempts = [i for i in ids if i not in lessons]

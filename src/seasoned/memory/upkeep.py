@@ -53,7 +53,7 @@ def near_duplicates(pool: ExperiencePool, *, threshold: float = 0.95, kind: Less
         ConfigError: when the threshold is out of range, or the pool has no embedder.
     """
     if not 0.0 < threshold <= 1.0:
-        raise ConfigError(f"the threshold of near-duplicates should be above 0 and up to 1, and is {threshold}")
+        raise ConfigError(f"the threshold of near-duplicates must be above 0 and at most 1, not {threshold}")
     by_kind: dict[str, list[Lesson]] = {}
     for lesson in sorted(pool.lessons(kind), key=_worth, reverse=True):  # a stable sort: of equals, the older first
         by_kind.setdefault(lesson.kind, []).append(lesson)
@@ -115,7 +115,7 @@ def cap(
 ) -> list[Lesson]:
     """Disable the least valuable lessons, until the active ones keep to a number or to a number of tokens.
 
-    It keeps pinned lessons first, then a person's, then by importance, then those changed last.
+    Pinned lessons are the most valuable, then a person's; then importance counts, then the latest change.
 
     Args:
         pool: the pool to cap.
@@ -139,17 +139,17 @@ def cap(
     pool.writable()
     ranked = sorted(pool.lessons(kind), key=lambda x: (*_worth(x), x.updated), reverse=True)
     count = room = 0
-    over = []
+    excess = []
     for lesson in ranked:
         count += 1
         room += tokens_of(lesson)
         beyond = (lessons is not None and count > lessons) or (tokens is not None and room > tokens)
         if beyond and (who == "person" or not lesson.pinned):
-            over.append(lesson.model_copy(update={"status": "disabled"}))
+            excess.append(lesson.model_copy(update={"status": "disabled"}))
             count -= 1
             room -= tokens_of(lesson)
     limits = [f"{limit:,} {what}" for limit, what in ((lessons, "lessons"), (tokens, "tokens")) if limit is not None]
-    return pool.store.update_lessons(over, who=who, why=f"over the cap of {' and '.join(limits)}")
+    return pool.store.update_lessons(excess, who=who, why=f"over the cap of {' and '.join(limits)}")
 
 
 def tokens_of(lesson: Lesson) -> int:
@@ -162,7 +162,7 @@ def _worth(lesson: Lesson) -> tuple[bool, bool, float]:
 
 
 def _groups(lessons: Sequence[Lesson], vectors: NDArray[np.float32], threshold: float) -> list[Group]:
-    """One pass in order: each lesson without a group leads all later ones near enough. Blocks share one product."""
+    """Group in one pass: each lesson without a group leads all later ones near enough. Blocks share a product."""
     import numpy as np
 
     free = np.ones(len(lessons), dtype=bool)

@@ -1,7 +1,7 @@
 """Late outcomes: verdicts that arrive, or are corrected, after an attempt was recorded.
 
-Always holds: every verdict stays in the record with time, author and reason; a model's lessons from a wrong one are set
-to deleted, in a version that says why, and the attempt is learned from again; pinned lessons stay.
+Always holds: every verdict stays in the record with time, author and reason; a model's lessons from a wrong one are
+deleted, in a version that says why, and the attempt is learned from again; pinned lessons stay.
 """
 
 from __future__ import annotations

@@ -50,10 +50,10 @@ def make_method(
             missing.
     """
     if not isinstance(name, str):
-        own = type(name).__name__
+        kind = type(name).__name__
         if options:
-            raise ConfigError(f"{own} is made already: give {', '.join(options)} to it where it is made")
-        return _checked(name, own)
+            raise ConfigError(f"{kind} is a method object already: pass {', '.join(options)} to its class")
+        return _checked(name, kind)
     make = _find(name)
     takes = _arguments(make)
     if "profile" in options and (name in _HOMES or "profile" not in (takes or ())):
@@ -67,12 +67,12 @@ def make_method(
     if llm is not None and (takes is None or "llm" in takes):
         options["llm"] = llm
     if takes is not None and "llm" in takes and llm is None and takes["llm"].default is inspect.Parameter.empty:
-        raise ConfigError(f"the method {name} learns with a model: give it one with llm=..")
+        raise ConfigError(f"the method {name} needs a model: pass one as llm=..")
     try:
         made = make(**options)
     except SeasonedError:
         raise
-    except Exception as error:  # whatever somebody's class may raise
+    except Exception as error:  # a user's class may raise anything
         raise ConfigError(f"the method {name} cannot be made: {type(error).__name__}: {error}") from error
     return _checked(made, name)
 
@@ -103,7 +103,7 @@ def _find(name: str) -> Any:
 
 
 def _arguments(make: Any) -> dict[str, inspect.Parameter] | None:
-    """The parameters it takes by name; None if it takes any, or if they are unknown."""
+    """The parameters of a class or function by name; None if it takes any, or if they are unknown."""
     try:
         parameters = dict(inspect.signature(make).parameters)
     except (TypeError, ValueError):
@@ -113,5 +113,5 @@ def _arguments(make: Any) -> dict[str, inspect.Parameter] | None:
 
 def _checked(made: Any, name: str) -> Method:
     if isinstance(made, type) or not isinstance(made, Method):
-        raise ConfigError(f"{name} is no method: it needs learn(trajectories, pool) and recall(task, pool, progress)")
+        raise ConfigError(f"{name} is not a method: it needs learn(trajectories, pool), recall(task, pool, progress)")
     return made

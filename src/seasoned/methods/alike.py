@@ -1,6 +1,6 @@
 """An index that finds sets of words that are nearly the same, without comparing all of them.
 
-Always holds: sets are found in a fixed order, by the order of their addition; every set that is alike is found.
+Always holds: the order of results follows from the order of additions; every set that is alike is found.
 """
 
 from __future__ import annotations

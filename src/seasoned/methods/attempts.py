@@ -14,9 +14,7 @@ UNUSABLE = "nothing was found in it that can be used"
 """Why an attempt teaches nothing yet; see `ExperiencePool.skip`."""
 
 _PARTS = re.compile(r"\s*[,;]\s*")
-_LONGEST_PART = 4
-
-
+_MAX_WORDS = 4  # of each part of a list
 _ACTION = r"\W{0,8}(?:action\W{0,4}\d{0,3}\W{1,4})?"
 _ANSWER = re.compile(rf"{_ACTION}(?:answer|finish)\W{{0,4}}[\[(:]", re.IGNORECASE)
 _LAST = re.compile(rf"{_ACTION}(?:submit\W{{0,4}}[\[(:]|click\[buy now\])", re.IGNORECASE)
@@ -49,9 +47,9 @@ def parts(value: str) -> list[str]:
     """The folded parts of a note that lists short things; any other note as one part."""
     items = [fold(part).strip(" .") for part in _PARTS.split(value)]
     items = [part for part in items if part]
-    if len(items) > 1 and all(len(part.split()) <= _LONGEST_PART for part in items):
+    if len(items) > 1 and all(len(part.split()) <= _MAX_WORDS for part in items):
         return list(dict.fromkeys(items))
-    return [value.strip() if len(value.split()) > _LONGEST_PART else fold(value).strip(" .")]
+    return [value.strip() if len(value.split()) > _MAX_WORDS else fold(value).strip(" .")]
 
 
 def thoughts(progress: Trajectory) -> list[str]:

@@ -1,9 +1,8 @@
 """ExpNote (Sun et al., 2023): notes under keys, written during training and looked up by words before a case.
 
-Notes come from the NOTE steps of trajectories, so any agent can write them; or a rule of your own reads them off what
-the attempts observed (`read`). Always holds: keys are folded when written and read; what a person wrote, pinned,
-disabled or deleted stays so, and its key gets no other note; the same trajectories in the same order give the same
-notes.
+Notes come from the NOTE steps of trajectories, so any agent can write them, or from the observations, by a rule of
+your own (`read`). Always holds: keys are folded when written and read; what a person wrote, pinned, disabled or deleted
+stays so, and its key gets no other note; the same trajectories in the same order give the same notes.
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ class ExpNote:
         share: the part of a key's words that must occur in the case.
         policy: what to do with a second note under a key. `last` replaces the first, as in the paper; `merge` keeps and
             counts the distinct values.
-        variant: `notes`; `case` (question, own answer and right answer instead of the note); `positive` or `negative`
+        variant: `notes`; `case` (question, given answer and right answer instead of the note); `positive` or `negative`
             (only notes from cases answered right, or wrong); `disabled` (recall nothing). Paper section 4.2.
         show: with `merge`, the most values of a note to show: those that the agent thought of, then the most
             distinctive.
@@ -49,9 +48,9 @@ class ExpNote:
             and the agent's thought, so that notes whose values fit the thought come first.
         partition: whether `positive` and `negative` split the final memory of `notes` by the case that each note was
             last written at (paper table 2: 73 + 55 = 128), instead of being memories of their own.
-        read: gives the notes of an attempt, as (key, text) pairs in order. `noted` reads its NOTE steps, as in the
-            paper; a rule of your own can read them off its observations, without a model (ours).
-        goal: gives the part of a task's text that keys must occur in; None for all of it.
+        read: returns the notes of an attempt, as (key, text) pairs in order. `noted` reads its NOTE steps, as in the
+            paper; a rule of your own can read its observations, without a model (ours).
+        goal: returns the part of a task's text that keys must occur in; None for all of it.
         heading: the line above the notes in guidance.
     """
 
@@ -174,8 +173,8 @@ def _open_book(notes: Sequence[Lesson]) -> _Book:
 
 
 def _is_closed(note: Lesson, pool: ExperiencePool) -> bool:
-    by_hand = (note.pinned or note.origin == "person") and note.status != "deleted"
-    return by_hand or pool.taken_away(note)
+    by_person = (note.pinned or note.origin == "person") and note.status != "deleted"
+    return by_person or pool.taken_away(note)
 
 
 @dataclass(frozen=True)

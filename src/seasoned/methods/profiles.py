@@ -1,7 +1,7 @@
 """The methods' options in the papers, for `make_method(name, profile="paper")` and recipes.
 
 `small` is the default of each class: what a model of a few billion parameters can follow. Always holds: these are
-options of methods; a benchmark's numbers stand with the benchmark.
+options of methods; a benchmark's settings are in the benchmark's module.
 """
 
 from __future__ import annotations
@@ -33,5 +33,5 @@ def method_options(method: str, profile: str) -> dict[str, Any]:
         return {}
     if method not in PAPER:
         known = ", ".join(PAPER)
-        raise ConfigError(f"the method {method} knows no profile {profile}: {known} do; give its own options instead")
+        raise ConfigError(f"the method {method} has no profile {profile}; {known} have one. Set its options instead")
     return dict(PAPER[method])

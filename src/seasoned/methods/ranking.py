@@ -24,7 +24,7 @@ MARKS = [str(mark) for mark in range(10)]
 _TASK = 1200  # characters of the task, the middle left out
 _ENTRY = 44  # tokens of one entry of a reply; models add line breaks and indents even with a grammar: 41 were seen
 _LONG_ENTRY = 120  # tokens of an entry with a reason of two sentences
-_LEAST = 4  # so few items are not split further if a prompt is too long
+_MIN_PART = 4  # items; a part is not split into smaller ones if a prompt is too long
 
 
 def rank(
@@ -55,7 +55,7 @@ def rank(
         The picked items; they can be fewer or more than k, and none if no reply could be read.
 
     Raises:
-        LLMError: as the model raises it, but for ParseError and ContextLengthError.
+        LLMError: any other error of the model than ParseError and ContextLengthError.
     """
     long = is_roomy(llm)
     system = render_prompt("seasoned.methods", "rank_system.j2", about=prompt_line(about, 1000), long=long)
@@ -69,12 +69,12 @@ def rank(
             {"role": "system", "content": system},
             {"role": "user", "content": case},
         ]
-        schema, longest = ranking_schema(len(part), wanted, 300 if long else 60), max(max_tokens, entry * wanted + 40)
+        schema, limit = ranking_schema(len(part), wanted, 300 if long else 60), max(max_tokens, entry * wanted + 40)
         try:
-            answer = ask(llm, lambda _: messages, schema=schema, max_tokens=longest)
+            answer = ask(llm, lambda _: messages, schema=schema, max_tokens=limit)
         except ContextLengthError as error:
             half = len(part) // 2
-            if half < _LEAST:
+            if half < _MIN_PART:
                 return [Ranking(problems=(f"{len(part)} items are too long for the model: {error}",))]
             return score(start, part[:half]) + score(start + half, part[half:])
         ranking = read_ranking(answer.value, len(part), wanted)
@@ -113,7 +113,7 @@ def rank_each(llm: LLM, task: str, items: Sequence[str], *, about: str = "", max
         All rated items, best first, equal ones in their order; without reasons and without contradicting pairs.
 
     Raises:
-        LLMError: as the model raises it, but for ParseError and ContextLengthError.
+        LLMError: any other error of the model than ParseError and ContextLengthError.
     """
     system = render_prompt("seasoned.methods", "mark_system.j2", about=prompt_line(about, 1000))
     schema = {"type": "string", "enum": MARKS}

@@ -31,7 +31,7 @@ class _Frozen(BaseModel):
 
 
 class Trial(_Frozen):
-    """One gate task: its hash, and the ids of its attempts without and with the lessons (one for each repeat).
+    """One gate task: its hash, and the ids of its attempts without and with the lessons (one per repeat).
 
     `difference` is the mean success with lessons minus that without. An `excluded` task, in which an attempt of either
     arm ended in a server's error, counts as a tie. So does one in which the server refused the prompt without lessons;
@@ -102,8 +102,10 @@ class Certificate(_Frozen):
 
 
 def lesson_hash(lesson: Lesson) -> str:
-    """SHA-256 (hex) of what decides a lesson's guidance: its words, category, importance and data, who wrote and pinned
-    it."""
+    """SHA-256 (hex) of the fields of a lesson that decide its guidance.
+
+    These are its words, category, importance and data, and whether a person wrote or pinned it.
+    """
     fields = lesson.model_dump(mode="json", include={"kind", "key", "text", "category", "importance", "data"})
     # Added only where they are set, so that certificates of earlier versions stay valid.
     fields |= {"pinned": True} if lesson.pinned else {}
@@ -176,7 +178,7 @@ def recorded(store: Store, scope: str) -> list[Claim]:
     try:
         return [Claim.model_validate(one) for one in store.marked(scope, _MARK) or ()]
     except (ValidationError, TypeError):
-        return []  # of another version, so ignored
+        return []  # written by another version, so ignored
 
 
 def keep_claim(store: Store, claim: Claim) -> None:
@@ -193,18 +195,18 @@ def _check(claim: Claim, store: Store, model: str, prompts: str) -> Iterator[str
     name = claim.condition + (f" ({claim.block})" if claim.block else "")
     attempts = {one.id: one for one in store.get_trajectories(_named(claim))}
     if not attempts and claim.trials:
-        yield f"{name}: this store holds none of the gate's attempts: name the store the run was made with (--store)"
+        yield f"{name}: this store holds none of the gate's attempts: name the store of the run (--store)"
         return
     kept = [one for one in recorded(store, claim.scope) if _place(one) == _place(claim)]
     if not kept:
-        yield f"{name}: this store has no record of such a gate, so nobody knows who wrote the file"
+        yield f"{name}: this store has no record of such a gate, so the file's origin is unknown"
         return
     if kept != [claim]:
         yield f"{name}: the store has another record of this gate: the file was changed, or the gate was run again"
         return
     yield from (f"{name}: {problem}" for problem in (*_evidence(claim, attempts), *_lessons(claim, store)))
     if model and model != claim.model:
-        yield f"{name}: it was tried with the model {claim.model}, and now it is {model}; run the gate again"
+        yield f"{name}: the gate used the model {claim.model}, and now it is {model}; run the gate again"
     if prompts and claim.prompts and prompts != claim.prompts:
         yield f"{name}: the prompts have changed since the gate; run the gate again"
 
@@ -214,21 +216,21 @@ def _named(claim: Claim) -> list[str]:
 
 
 def _evidence(claim: Claim, attempts: Mapping[str, Trajectory]) -> Iterator[str]:
-    """What is wrong with the attempts, or with the decision that they led to."""
+    """The problems of the attempts, or of the decision that they led to."""
     if list(claim.looks) != looks(
         [each.side for each in claim.trials], planned=claim.planned, candidates=claim.candidates
     ):
         yield "the looks do not follow from the trials"
     for each in claim.trials:
         arms = [[attempts[i] for i in arm if i in attempts] for arm in (each.without, each.lessons)]
-        whole = len(arms[0]) == len(each.without) > 0 and len(arms[1]) == len(each.lessons) > 0
-        if not whole or trial(*arms) != each:
-            yield f"an attempt at the task {each.task[:12]} is gone or ended otherwise than the file says"
+        complete = len(arms[0]) == len(each.without) > 0 and len(arms[1]) == len(each.lessons) > 0
+        if not complete or trial(*arms) != each:
+            yield f"an attempt at the task {each.task[:12]} is missing, or its outcome differs from the file's"
             break
 
 
 def _lessons(claim: Claim, store: Store) -> Iterator[str]:
-    """What is wrong with the lessons of today."""
+    """The problems of today's lessons."""
     active = store.lessons(claim.scope, status="active")
     current = lesson_hashes(active)
     for what, ids in (

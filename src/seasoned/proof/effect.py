@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 ALPHA = 0.05
-"""The risk that an interval misses the effect, and that any harmless lesson of a whole book is retired."""
+"""The risk that an interval misses the effect, and the risk that any of a memory's harmless lessons is retired."""
 _STAKES = (0.03, 0.1, 0.2, 0.4)  # shares of the largest bet that cannot lose all
 _GRID = 401  # candidate effects, from -1 to 1
 _RARE = 1e-9  # the least probability that is computed with
@@ -99,7 +99,7 @@ def effect(uses: Sequence[Use]) -> Effect:
     up, down = _mean(up), _mean(down)
     kept = effects[np.logaddexp(up, down) - np.log(2) < np.log(1 / ALPHA)]
     value = float(np.clip(np.mean(x), -1, 1))
-    if not len(kept):  # no single effect fits, as it changed: the interval spans what each side alone allows
+    if not len(kept):  # the effect changed, so no value fits: the interval spans what each side alone allows
         kept = np.sort([value, effects[up < np.log(2 / ALPHA)][0], effects[down < np.log(2 / ALPHA)][-1]])
     bounds = float(kept[0]), float(kept[-1])
     return Effect(value, *bounds, shown=shown, withheld=len(uses) - shown)

@@ -15,7 +15,7 @@ KEEP = 0.25
 
 @dataclass(frozen=True)
 class Probe:
-    """One attempt: its outcome minus the baseline's at the same task, and each eligible lesson, shown or withheld.
+    """One attempt: its outcome minus the baseline's at the same task, and whether each eligible lesson was shown.
 
     `chances` are the probabilities with which the lessons were shown.
     """

@@ -1,4 +1,4 @@
-"""Checks lessons against the record: do recorded attempts support or contradict them, before any attempt is paid?
+"""Checks lessons against the record: do recorded attempts support or contradict them, before any attempt is paid for?
 
 There are three ways: by words (free), by a model's judgement, and by how the lesson shifts a model's odds of the
 actions in recorded successes and failures. Always holds: an attempt that a lesson came from is no evidence about it; a
@@ -59,7 +59,7 @@ def against_record(
     if by == "words":
         return _by_words(lessons, known)
     if llm is None:
-        raise ValueError(f"a check by {by} asks a model: give one")
+        raise ValueError(f"the check by {by} needs a model")
     compare = _judged if by == "judge" else _shifts(llm, known)
     findings = []
     for lesson in lessons:
@@ -72,7 +72,7 @@ def against_record(
 
 def nearest_attempts(lesson: Lesson, attempts: Sequence[Trajectory]) -> list[Trajectory]:
     """The attempts that share the most words with a lesson, except its sources; half of them successes."""
-    words = set(words_of(fold(_said(lesson))))
+    words = set(words_of(fold(_text(lesson))))
     others = [attempt for attempt in attempts if attempt.id not in lesson.sources]
 
     def shared(attempt: Trajectory) -> int:
@@ -83,7 +83,7 @@ def nearest_attempts(lesson: Lesson, attempts: Sequence[Trajectory]) -> list[Tra
     return [one for side in sides for one in side]
 
 
-def _said(lesson: Lesson) -> str:
+def _text(lesson: Lesson) -> str:
     return f"{lesson.key}: {lesson.text}" if lesson.key else lesson.text
 
 
@@ -101,14 +101,14 @@ def _by_words(lessons: Sequence[Lesson], attempts: Sequence[Trajectory]) -> list
         counts[ends[name]].update(marks)
     findings = []
     for lesson in lessons:
-        words = set(words_of(fold(_said(lesson))))
-        own = [name for name in lesson.sources if name in marks_of]
+        words = set(words_of(fold(_text(lesson))))
+        sources = [name for name in lesson.sources if name in marks_of]
         scores = []
         for mark in {mark for counter in counts.values() for mark in counter if mark <= words}:
-            less = Counter(ends[name] for name in own if mark in marks_of[name])
-            left_out = Counter(ends[name] for name in own)
+            own = Counter(ends[name] for name in sources if mark in marks_of[name])
+            left_out = Counter(ends[name] for name in sources)
             sides = [
-                (counts[side][mark] - less[side] + 0.5) / (total[side] - left_out[side] + 1.0) for side in (True, False)
+                (counts[side][mark] - own[side] + 0.5) / (total[side] - left_out[side] + 1.0) for side in (True, False)
             ]
             scores.append(math.log(sides[0] / sides[1]) * len(mark))
         findings.append(Finding(lesson.id, sum(scores) / len(scores) if scores else 0.0))
@@ -127,13 +127,13 @@ def _marks(attempt: Trajectory) -> set[frozenset[str]]:
 def _judged(llm: LLM, lesson: Lesson, attempt: Trajectory) -> Iterator[float]:
     """1 if the model says that the attempt supports the lesson, -1 if it contradicts it."""
     shown = transcript(shorten_trajectory(attempt, _ROOM))
-    text = render_prompt(__package__, "judge.j2", attempt=shown, success=attempt.outcome.success, lesson=_said(lesson))
+    text = render_prompt(__package__, "judge.j2", attempt=shown, success=attempt.outcome.success, lesson=_text(lesson))
     answer = _chosen(llm, text, tuple(_VERDICTS))
     yield from (_VERDICTS[each] * part for each, part in answer.items())
 
 
 def _shifts(llm: LLM, attempts: Sequence[Trajectory]) -> Callable[[LLM, Lesson, Trajectory], Iterator[float]]:
-    """Compares the log odds of an attempt's actions with the lesson and without it, asking for each once."""
+    """Compare the log odds of an attempt's actions with and without the lesson; the latter are asked for once."""
     without: dict[str, float] = {}
 
     def compare(llm: LLM, lesson: Lesson, attempt: Trajectory) -> Iterator[float]:
@@ -143,7 +143,7 @@ def _shifts(llm: LLM, attempts: Sequence[Trajectory]) -> Callable[[LLM, Lesson, 
             return
         if attempt.id not in without:
             without[attempt.id] = _odds(llm, attempt, place, options, "")
-        shift = math.log(_odds(llm, attempt, place, options, _said(lesson)) / without[attempt.id])
+        shift = math.log(_odds(llm, attempt, place, options, _text(lesson)) / without[attempt.id])
         yield shift if attempt.outcome.success else -shift
 
     return compare

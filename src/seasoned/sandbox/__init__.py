@@ -1,9 +1,9 @@
-"""A place to run code safely: programs that a model wrote, and calls of a library, in a worker between walls.
+"""Runs untrusted code, such as programs that a model wrote, in an isolated worker process.
 
-`Sandbox` imports a library once and runs each program in a fork of that worker. Always holds: a program sees no
-network, no file of the user's and no environment of his, and its time, memory, output and processes are limited; a
-program that breaks its worker is told of as one that ended early, and the next one gets a new worker; what comes back
-is untrusted text.
+`Sandbox` imports a library once and runs each program in a fork of that worker. Always holds: a program has no access
+to the network, the user's files or the user's environment variables; its time, memory, output and processes are
+limited; a program that breaks its worker counts as ended early, and the next program gets a new worker; all text that
+the worker returns is untrusted.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import select
 import threading
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import resources
@@ -27,20 +28,20 @@ from seasoned.sandbox.walls import Started, find_walls, start
 __all__ = ["Fault", "Library", "Public", "Ran", "Sandbox", "Traced", "Value", "find_walls"]
 
 Ended = Literal["done", "time", "output", "early"]
-"""How a program's run ended: by itself; at its time limit; it printed too much; or it ended before it had answered."""
+"""How a run ended: normally; at its time limit; by too much output; or before it returned an answer."""
 
 SECONDS = 5.0
 _LIMITS = {"memory": 1 << 30, "file": 4 << 20, "processes": 64}
-_STARTS = 60.0
-_PATIENCE = 20.0
-_LINE = 8_000_000
+_START_SECONDS = 60.0
+_EXTRA_SECONDS = 20.0  # to wait for an answer after the time limit of the program
+_MAX_BYTES = 8_000_000  # of an answer
 
 
 @dataclass(frozen=True)
 class Library:
-    """What programs may use: a module as source text, or one that is installed; nothing where there is no name.
+    """What programs may import: a module as source text or an installed one; nothing if `name` is "".
 
-    `paths` are folders that it is looked for in first, such as a project's; `version` tells texts of one name apart.
+    `paths` are folders to search first, such as a project's; `version` distinguishes sources of the same name.
     """
 
     name: str = ""
@@ -50,10 +51,10 @@ class Library:
 
     @classmethod
     def of(cls, name: str) -> Library:
-        """An importable package or module by its name; it is found here and not imported.
+        """Find an importable package or module by its name, without importing it.
 
         Raises:
-            ConfigError: there is none.
+            ConfigError: no such module exists.
         """
         try:
             spec = importlib.util.find_spec(name)
@@ -61,15 +62,14 @@ class Library:
             raise ConfigError(f"the library {name!r} cannot be found: {error}") from error
         if spec is None:
             raise ConfigError(f"there is no library {name!r} to import: give the name that `import` takes")
-        top = name.partition(".")[0]
-        whole = importlib.util.find_spec(top) or spec
-        places = list(whole.submodule_search_locations or ()) or [whole.origin or ""]
+        package = importlib.util.find_spec(name.partition(".")[0]) or spec
+        places = list(package.submodule_search_locations or ()) or [package.origin or ""]
         return cls(name, paths=tuple(str(Path(place).resolve().parent) for place in places if Path(place).exists()))
 
 
 @dataclass(frozen=True)
 class Fault:
-    """An exception: its class, its words on one line, and the line of the program (0: none)."""
+    """An exception: its class, its message on one line, and the line of the program that raised it (0: unknown)."""
 
     type: str
     text: str
@@ -78,7 +78,7 @@ class Fault:
 
 @dataclass(frozen=True)
 class Value:
-    """What an expression gave: as text, and whether that text is the same value again; or its fault."""
+    """The value of an expression as text, or its fault; `exact` is whether that text evaluates to the same value."""
 
     text: str = ""
     exact: bool = False
@@ -88,7 +88,7 @@ class Value:
 
 @dataclass(frozen=True)
 class Traced:
-    """A call of the library's: lines before it that make its object, the call, and what it gave or raised."""
+    """A call of a library function: the lines that make its object, the call, and its result or error."""
 
     function: str
     setup: tuple[str, ...]
@@ -99,7 +99,7 @@ class Traced:
 
 @dataclass(frozen=True)
 class Tested:
-    """One test: whether it passed, why not, and the last call that it made."""
+    """The result of one test: whether it passed, why not, and the last call that it made."""
 
     passed: bool
     why: str = ""
@@ -108,7 +108,7 @@ class Tested:
 
 @dataclass(frozen=True)
 class Ran:
-    """What a run told. `values` are those of the calls that were asked for, in order, as far as it came."""
+    """The result of a run. `values` are those of the requested calls, in order, up to where the run ended."""
 
     ended: Ended
     fault: Fault | None = None
@@ -120,7 +120,7 @@ class Ran:
 
 @dataclass(frozen=True)
 class Public:
-    """A public function, class or method of a library: its name, its signature, and the first line of its text."""
+    """A public function, class or method of a library: its name, signature, and first docstring line in `says`."""
 
     name: str
     signature: str = ""
@@ -129,16 +129,16 @@ class Public:
 
 
 class Sandbox:
-    """A worker with a library, for as long as this object is open. Safe in threads: one program at a time.
+    """An isolated worker with a library, until it is closed. Thread-safe: it runs one program at a time.
 
     Args:
-        library: what programs may use.
-        kind: the walls, see `walls.KINDS`; "" takes those that work here.
-        seconds: wall time of a program.
-        unsafe: run without walls where none work.
+        library: what programs may import.
+        kind: the kind of isolation, one of `walls.KINDS`; "": the first that works here.
+        seconds: the time limit of a program, in wall time.
+        unsafe: run without isolation if no kind works.
 
     Raises:
-        ConfigError: no walls work here, or the library cannot be imported.
+        ConfigError: no kind of isolation works here, or the library cannot be imported.
     """
 
     def __init__(self, library: Library, *, kind: str = "", seconds: float = SECONDS, unsafe: bool = False) -> None:
@@ -165,14 +165,14 @@ class Sandbox:
         apart: bool = False,
         seconds: float | None = None,
     ) -> Ran:
-        """Run a program, then evaluate calls where it stands.
+        """Run a program, then evaluate calls in its namespace.
 
         Args:
-            code: the program; it finds the library's public names, and those of its module.
-            calls: expressions, each alone or after lines that are run before it.
-            trace: tell also which functions of the library were called, and what they gave.
-            apart: no call sees the names that another one made.
-            seconds: wall time; by default the sandbox's.
+            code: the program; its namespace has the library's public names and the library's module.
+            calls: expressions, each alone or as the last of some lines that are run before it.
+            trace: also return the calls of library functions, with their results.
+            apart: hide the names that one call makes from the others.
+            seconds: the time limit, in wall time; default: the sandbox's.
         """
         lines = [[call] if isinstance(call, str) else list(call) for call in calls]
         return _ran(self._ask({"kind": "run", "code": code, "calls": lines, "trace": trace, "apart": apart}, seconds))
@@ -180,38 +180,37 @@ class Sandbox:
     def test(
         self, code: str, entry: str, tests: Sequence[str], *, setup: str = "", seconds: float | None = None
     ) -> Ran:
-        """Test a program's function; the tests run in another process and see only what the function gives.
+        """Test a program's function; the tests run in another process and see only the function's results.
 
         Args:
             code: the program.
             entry: the name of its function.
-            tests: statements that raise where the function is wrong.
-            setup: run before the tests, such as helpers that these call.
-            seconds: wall time of all together.
+            tests: statements that raise an exception if the function is wrong.
+            setup: runs before the tests, such as helpers that they call.
+            seconds: the time limit of all tests together, in wall time.
         """
         hidden = json.dumps({"setup": setup, "tests": list(tests)}).encode()
         return _ran(self._ask({"kind": "test", "code": code, "entry": entry, "follows": len(hidden)}, seconds, hidden))
 
     @cached_property
     def public(self) -> tuple[Public, ...]:
-        """The library's public functions, classes and methods, in its own order."""
-        told = self._ask({"kind": "public"}, None).get("public")
-        rows = [row for row in told if isinstance(row, dict)] if isinstance(told, list) else []
+        """The library's public functions, classes and methods, in the order of their definition."""
+        rows = _rows(self._ask({"kind": "public"}, None), "public")
         return tuple(
             Public(_text(row, "name"), _text(row, "signature"), _text(row, "says"), bool(row.get("class")))
             for row in rows
         )
 
     def close(self) -> None:
-        """End the worker. May be called again."""
+        """End the worker; does nothing if it is closed already."""
         with self._lock:
             self._stop()
 
     def _ask(self, request: dict[str, Any], seconds: float | None, hidden: bytes = b"") -> dict[str, Any]:
-        wait = self.seconds if seconds is None else seconds
-        answer = self._once({**request, "seconds": wait}, hidden)
-        if answer.get("ended") == "early":  # by its own doing, or by that of the machine: the second time tells
-            answer = self._once({**request, "seconds": wait}, hidden)
+        limit = self.seconds if seconds is None else seconds
+        answer = self._once({**request, "seconds": limit}, hidden)
+        if answer.get("ended") == "early":  # the program or the machine is to blame: a second run decides
+            answer = self._once({**request, "seconds": limit}, hidden)
         return answer
 
     def _once(self, request: dict[str, Any], hidden: bytes) -> dict[str, Any]:
@@ -221,11 +220,11 @@ class Sandbox:
             assert self._started is not None
             try:
                 _send(self._started, json.dumps(request).encode(), hidden)
-                answer = _receive(self._started, request["seconds"] + _PATIENCE)
+                answer = _receive(self._started, request["seconds"] + _EXTRA_SECONDS)
             except (OSError, ValueError):
                 answer = None
             if answer is None or answer.get("ended") == "early" or (hidden and answer.get("ended") != "done"):
-                # It may have broken its worker, or left what was hidden in the pipe: the next one gets another.
+                # It may have broken its worker, or left hidden tests in the pipe: the next program gets a new one.
                 self._stop()
             return answer if answer is not None else {"ended": "early"}
 
@@ -239,14 +238,13 @@ class Sandbox:
             config["source"] = self.library.source
         try:
             _send(self._started, json.dumps({**config, **self._started.config}).encode())
-            ready = _receive(self._started, _STARTS)
+            ready = _receive(self._started, _START_SECONDS)
         except (OSError, ValueError):
             ready = None
         if ready is None or not ready.get("ready"):
             self._stop()
-            why = _text(ready, "error") if ready else "its worker ended at once"
-            what = f"the library {self.library.name} cannot be imported" if ready else "it"
-            raise ConfigError(f"the sandbox {self.kind} cannot be used: {what}: {why}")
+            reason = f"the library {self.library.name} cannot be imported: {_text(ready, 'error')}" if ready else ""
+            raise ConfigError(f"the sandbox {self.kind} cannot be used: {reason or 'its worker ended at once'}")
         self.version = _text(ready, "version")
 
     def _stop(self) -> None:
@@ -255,20 +253,18 @@ class Sandbox:
             return
         process = started.process
         for act in (process.stdin.close, process.kill, process.wait, process.stdout.close, started.close):
-            try:
+            with suppress(Exception):
                 act()
-            except Exception:
-                continue
 
 
 def _worker() -> str:
-    """The worker's program: `inside`, after the module that it imports, which is no file where it runs."""
+    """The worker's program: `inside`, after code that defines the module `telling`, which is not a file there."""
     telling, inside = (
         resources.files("seasoned.sandbox").joinpath(f"{name}.py").read_text(encoding="utf-8")
         for name in ("telling", "inside")
     )
-    module = "import sys, types\nsys.modules['seasoned_telling'] = told = types.ModuleType('seasoned_telling')"
-    return f"{module}\nexec(compile({telling!r}, '<telling>', 'exec'), vars(told))\n{inside}"
+    prelude = "import sys, types\nsys.modules['seasoned_telling'] = module = types.ModuleType('seasoned_telling')"
+    return f"{prelude}\nexec(compile({telling!r}, '<telling>', 'exec'), vars(module))\n{inside}"
 
 
 def _send(started: Started, *parts: bytes) -> None:
@@ -278,22 +274,22 @@ def _send(started: Started, *parts: bytes) -> None:
 
 
 def _receive(started: Started, seconds: float) -> dict[str, Any] | None:
-    """The worker's next answer; None where none came in time, or it is none."""
-    until, number, got = time.monotonic() + seconds, started.process.stdout.fileno(), bytearray()
-    while not got.endswith(b"\n"):
-        left = until - time.monotonic()
-        if left <= 0 or len(got) > _LINE or not select.select([number], [], [], left)[0]:
+    """The worker's next answer; None if it does not come in time or is malformed."""
+    deadline, number, line = time.monotonic() + seconds, started.process.stdout.fileno(), bytearray()
+    while not line.endswith(b"\n"):
+        left = deadline - time.monotonic()
+        if left <= 0 or len(line) > _MAX_BYTES or not select.select([number], [], [], left)[0]:
             return None
         part = os.read(number, 1 << 16)
         if not part:
             return None
-        got += part
-    answer = json.loads(got)
+        line += part
+    answer = json.loads(line)
     return answer if isinstance(answer, dict) else None
 
 
 def _ran(answer: dict[str, Any]) -> Ran:
-    """The run that an answer tells of; whatever it holds, this raises nothing."""
+    """The run in an answer; raises nothing, whatever the answer holds."""
     ended = answer.get("ended")
     return Ran(
         ended=next((each for each in get_args(Ended) if each == ended), "early"),
@@ -324,18 +320,18 @@ def _rows(answer: dict[str, Any], key: str) -> list[dict[str, Any]]:
 
 
 def _list(row: dict[str, Any], key: str) -> list[Any]:
-    found = row.get(key)
-    return found if isinstance(found, list) else []
+    value = row.get(key)
+    return value if isinstance(value, list) else []
 
 
 def _text(row: dict[str, Any], key: str) -> str:
-    found = row.get(key)
-    # Half of a pair of characters can be said in JSON, and be written nowhere.
-    return found.encode("utf-8", "replace").decode() if isinstance(found, str) else ""
+    value = row.get(key)
+    # JSON can hold a lone surrogate, which cannot be encoded.
+    return value.encode("utf-8", "replace").decode() if isinstance(value, str) else ""
 
 
-def _fault(found: object) -> Fault | None:
-    if not isinstance(found, dict):
+def _fault(row: object) -> Fault | None:
+    if not isinstance(row, dict):
         return None
-    line = found.get("line")
-    return Fault(_text(found, "type"), _text(found, "text"), line if isinstance(line, int) else 0)
+    line = row.get("line")
+    return Fault(_text(row, "type"), _text(row, "text"), line if isinstance(line, int) else 0)

@@ -1,8 +1,8 @@
 # mypy: ignore-errors
-"""What a worker in a sandbox tells of programs: values as text, faults, and the calls that they make of a library.
+"""A sandbox worker's report on a program: values as text, errors, and the calls of library functions.
 
-It is given to Python as text before `inside`, and imports the standard library alone. Always holds: a value's own
-`__repr__` cannot break it, and what is told of a value is short.
+Python gets this module as text before `inside`; it imports only the standard library. Always holds: a value's own
+`__repr__` cannot break the report, and the text of a value is short.
 """
 
 import contextlib
@@ -15,20 +15,20 @@ import sys
 import types
 
 MAX_VALUE = 2000  # characters of a value
-MAX_CALLS = 300  # calls that are traced
-MAX_SETUP = 5  # calls on an object before the one that is told
+MAX_CALLS = 300  # traced calls
+MAX_SETUP = 5  # earlier calls on an object before a traced one
 PROGRAM = "<program>"
 ADDRESS = re.compile(r"\b0x[0-9a-fA-F]{4,}\b")
 
 
 class Shown(str):
-    """A value as text; `exact` is whether Python reads the same value from it."""
+    """A value as text; `exact` is whether that text evaluates to the same value."""
 
     exact = True
 
 
 def shown(value, room=MAX_VALUE):
-    """A value as Python writes it, of at most `room` characters, whatever its class does."""
+    """The repr of a value, cut to `room` characters; an error in its `__repr__` is part of the text."""
     text = Shown(_shown(value, room, []))
     if len(text) > room:
         text = Shown(text[:room] + "\u2026")
@@ -88,39 +88,38 @@ def _is_exact(value, depth=0):
     return kind is dict and all(_is_exact(k, depth + 1) and _is_exact(v, depth + 1) for k, v in value.items())
 
 
-def told(value):
-    """A value for the answer."""
+def value_row(value):
+    """A value as a row of the answer."""
     text = shown(value)
     return {"value": str(text), "exact": text.exact, "type": type(value).__name__}
 
 
 def described(error):
-    """An exception for the answer: its words, and the line of the program that it came from."""
+    """An exception as a row of the answer: its message, and the line of the program that raised it."""
     try:
         words = str(error)[:500]
     except BaseException:
         words = "(no words)"
     kind = type(error).__name__
-    place, trace = 0, error.__traceback__
+    line, trace = 0, error.__traceback__
     if isinstance(error, SyntaxError) and error.filename == PROGRAM:
-        place, words = error.lineno or 0, str(error.msg)
+        line, words = error.lineno or 0, str(error.msg)
     while trace is not None:
         if trace.tb_frame.f_code.co_filename == PROGRAM:
-            place = trace.tb_lineno
+            line = trace.tb_lineno
         trace = trace.tb_next
-    return {"type": kind, "text": ADDRESS.sub("0x..", "%s: %s" % (kind, words) if words else kind), "line": place}
+    return {"type": kind, "text": ADDRESS.sub("0x..", "%s: %s" % (kind, words) if words else kind), "line": line}
 
 
 class Trace:
-    """Records the calls that a program makes of a library, not those that the library makes of itself."""
+    """Records a program's calls of library functions, but not the library's own calls of them."""
 
     def __init__(self, package):
         self.package, self.calls, self.busy, self.objects = package, [], False, {}
 
     def install(self, modules):
         for module in modules:
-            inside = module.__name__ == self.package
-            prefix = "" if inside else module.__name__[len(self.package) + 1 :] + "."
+            prefix = "" if module.__name__ == self.package else module.__name__[len(self.package) + 1 :] + "."
             for name, value in list(vars(module).items()):
                 if name.startswith("_") or not ours(value, self.package):
                     continue
@@ -134,7 +133,7 @@ class Trace:
         def traced(*args, **kwargs):
             if self.busy:
                 return function(*args, **kwargs)
-            return self.told(function, name, [], name, args, kwargs, args, kwargs)
+            return self.record(function, name, [], name, args, kwargs, args)
 
         return traced
 
@@ -157,14 +156,12 @@ class Trace:
             if method == "__init__":
                 line = self.line(name, args, kwargs)
                 self.objects[id(itself)] = itself, ["x = " + line[0]] if line[1] else None
-                return self.told(function, name, [], name, args, kwargs, (itself, *args), kwargs, silent=True)
+                return self.record(function, name, [], name, args, kwargs, (itself, *args), silent=True)
             _, lines = self.objects.get(id(itself), (None, None))
             setup = lines if lines is not None and len(lines) <= MAX_SETUP else None
             line, exact = self.line("x." + method, args, kwargs)
             try:
-                return self.told(
-                    function, name + "." + method, setup, "x." + method, args, kwargs, (itself, *args), kwargs
-                )
+                return self.record(function, name + "." + method, setup, "x." + method, args, kwargs, (itself, *args))
             finally:
                 if lines is not None:
                     self.objects[id(itself)] = itself, ([*lines, line] if exact else None)
@@ -177,38 +174,38 @@ class Trace:
         exact = all(part.exact for part in parts) and all(part.exact for _, part in named)
         return "%s(%s)" % (name, ", ".join([*parts, *("%s=%s" % pair for pair in named)])), exact
 
-    def told(self, function, name, setup, called, args, kwargs, given, named, silent=False):
+    def record(self, function, name, setup, called, args, kwargs, passed, silent=False):
         self.busy = True
         try:
             call, exact = self.line(called, args, kwargs)
-            made = {"function": name, "setup": list(setup or ()), "call": call}
+            row = {"function": name, "setup": list(setup or ()), "call": call}
             try:
-                value = function(*given, **named)
+                value = function(*passed, **kwargs)
             except BaseException as error:
-                made["error"] = described(error)["text"]
-                self.keep(made, exact and setup is not None)
+                row["error"] = described(error)["text"]
+                self.keep(row, exact and setup is not None)
                 raise
             if not silent:
-                told_value = told(value)
-                made["value"] = told_value["value"]
-                self.keep(made, exact and setup is not None and told_value["exact"])
+                result = value_row(value)
+                row["value"] = result["value"]
+                self.keep(row, exact and setup is not None and result["exact"])
             return value
         finally:
             self.busy = False
 
-    def keep(self, made, exact):
+    def keep(self, row, exact):
         if exact and len(self.calls) < MAX_CALLS:
-            self.calls.append(made)
+            self.calls.append(row)
 
 
 def ours(value, package):
     """Whether a value is a function or class of a package."""
-    home = getattr(value, "__module__", None) or ""
-    return callable(value) and (home == package or home.startswith(package + "."))
+    module = getattr(value, "__module__", None) or ""
+    return callable(value) and (module == package or module.startswith(package + "."))
 
 
 class Library:
-    """The library that programs use: given as text, or imported by its name."""
+    """The library that programs use: from source text, or imported by its name."""
 
     def __init__(self, config):
         self.name, self.modules, self.version = config.get("name", ""), [], ""
@@ -222,8 +219,8 @@ class Library:
         elif self.name:
             importlib.import_module(self.name)
         if self.name:
-            begin = self.name + "."
-            self.modules = [m for n, m in list(sys.modules.items()) if m and (n == self.name or n.startswith(begin))]
+            prefix = self.name + "."
+            self.modules = [m for n, m in list(sys.modules.items()) if m and (n == self.name or n.startswith(prefix))]
             self.version = str(getattr(sys.modules[self.name], "__version__", "") or self.distributed())
 
     def distributed(self):
@@ -237,42 +234,43 @@ class Library:
         names = {"__name__": "__main__"}
         if self.name:
             top = sys.modules[self.name]
-            listed = getattr(top, "__all__", None) or [name for name in vars(top) if not name.startswith("_")]
-            names |= {name: getattr(top, name) for name in listed if hasattr(top, name)}
-            names[self.name.partition(".")[0]] = sys.modules[self.name.partition(".")[0]]
+            public = getattr(top, "__all__", None) or [name for name in vars(top) if not name.startswith("_")]
+            names |= {name: getattr(top, name) for name in public if hasattr(top, name)}
+            package = self.name.partition(".")[0]
+            names[package] = sys.modules[package]
         return names
 
     def public(self):
-        """Its public functions, classes and methods: name, signature where there is one, first line of its text."""
-        found = []
+        """Rows of its public functions, classes and methods: name, signature or "", first docstring line."""
+        rows = []
         for name, value in vars(sys.modules[self.name]).items() if self.name else ():
             if name.startswith("_") or not callable(value) or not ours(value, self.name):
                 continue
             if isinstance(value, type) and issubclass(value, BaseException):
                 continue
-            found.append(self.entry(name, value))
+            rows.append(self.entry(name, value))
             if isinstance(value, type):
                 methods = [(m, f) for m, f in vars(value).items() if not m.startswith("_") and callable(f)]
-                found += [self.entry(name + "." + m, f) for m, f in methods]
-        return found
+                rows += [self.entry(name + "." + m, f) for m, f in methods]
+        return rows
 
     def entry(self, name, value):
         signature = ""
         with contextlib.suppress(Exception):
             signature = str(inspect.signature(value))[:200]
-        words = (getattr(value, "__doc__", None) or "").strip().partition("\n")[0][:200]
-        return {"name": name, "signature": signature, "says": words, "class": isinstance(value, type)}
+        summary = (getattr(value, "__doc__", None) or "").strip().partition("\n")[0][:200]
+        return {"name": name, "signature": signature, "says": summary, "class": isinstance(value, type)}
 
 
 def evaluated(lines, names):
-    """What the last of some lines gives, after the others."""
+    """Run the lines; return the value of the last one."""
     for line in lines[:-1]:
         exec(compile(line, "<call>", "exec"), names)
     return eval(compile(lines[-1].strip(), "<call>", "eval"), names)
 
 
 def run_program(request, library):
-    """Run a program, then calls; all that they told."""
+    """Run a program, then its calls; return the answer."""
     trace = Trace(library.name) if request.get("trace") and library.name else None
     if trace:
         trace.install(library.modules)
@@ -285,8 +283,8 @@ def run_program(request, library):
         answer["error"] = described(error)
     for lines in request.get("calls", ()) if answer["error"] is None else ():
         try:
-            own = dict(names) if request.get("apart") else names
-            answer["values"].append(told(evaluated(lines, own)))
+            namespace = dict(names) if request.get("apart") else names
+            answer["values"].append(value_row(evaluated(lines, namespace)))
         except BaseException as error:
             answer["values"].append({"error": described(error)})
     answer["calls"] = trace.calls if trace else []

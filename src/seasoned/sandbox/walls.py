@@ -1,7 +1,7 @@
-"""The walls around code that nobody has read: bubblewrap, or else sandlock; and none, where a person says so.
+"""The isolation ("walls") of untrusted code: bubblewrap, else sandlock, or none if the user asks for that.
 
-Always holds: where neither works, that is an error that says what to install; nothing runs without walls unless it was
-asked for by name.
+Always holds: if neither works, an error says what to install; nothing runs without isolation unless the user asks for
+it explicitly.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ from seasoned.errors import ConfigError
 
 KINDS = ("bubblewrap", "sandlock", "none")
 UNSAFE = "SEASONED_UNSAFE_SANDBOX"
-"""Set to 1, code runs without walls; the command line sets it for --unsafe-sandbox."""
+"""If this environment variable is 1, code runs without isolation; --unsafe-sandbox sets it."""
 
-NOBODY = 65534
-_SECONDS = 20
+NOBODY = 65534  # the user that programs run as if the worker is root
+_SECONDS = 20  # for a command that tries bubblewrap
 _TMP_BYTES = 64 * 1024 * 1024
 _CLEAN = {"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", "HOME": "/tmp", "PYTHONHASHSEED": "0"}
 _CAPS = ("CAP_SETUID", "CAP_SETGID", "CAP_KILL", "CAP_CHOWN", "CAP_DAC_OVERRIDE", "CAP_FOWNER")
-_WHY: dict[str, str] = {}
+_WHY: dict[str, str] = {}  # why a kind does not work
 
 
 class Process(Protocol):
-    """A process in its walls, spoken to over pipes."""
+    """An isolated process, with pipes to it."""
 
     stdin: IO[bytes]
     stdout: IO[bytes]
@@ -44,7 +44,7 @@ class Process(Protocol):
 
 @dataclass(frozen=True)
 class Started:
-    """A process and what its worker has to know: whether it is alone among processes, its user, its folder."""
+    """A process and its worker's settings: whether it has its own process namespace, its user, its folder."""
 
     process: Process
     config: dict[str, Any]
@@ -52,17 +52,17 @@ class Started:
 
 
 def find_walls(*, unsafe: bool = False) -> str:
-    """Which walls are used here: one of `KINDS`.
+    """Find the kind of isolation that works here: one of `KINDS`.
 
     Args:
-        unsafe: use none where there are none, as does the environment variable SEASONED_UNSAFE_SANDBOX=1.
+        unsafe: return "none" if no kind works, as the environment variable SEASONED_UNSAFE_SANDBOX=1 does.
 
     Raises:
-        ConfigError: there are none that work, and it was not asked to go on without.
+        ConfigError: no kind works, and running without isolation is not allowed.
     """
     kind = _working()
     if kind == "none" and not (unsafe or os.environ.get(UNSAFE) == "1"):
-        why = "; ".join(f"{name}: {words}" for name, words in _WHY.items())
+        why = "; ".join(f"{name}: {reason}" for name, reason in _WHY.items())
         raise ConfigError(
             f"code that a model wrote runs only inside a sandbox, and none works here ({why}). Install bubblewrap "
             "(Debian and Ubuntu: apt-get install bubblewrap) or sandlock (pip install 'seasoned[sandbox]'). On a "
@@ -81,33 +81,33 @@ def _working() -> str:
 
 
 def _try(kind: str) -> None:
-    """See that walls stand: a worker starts within them and says so.
+    """Check that a kind of isolation works: a worker starts in it and evaluates a call.
 
     Raises:
-        ConfigError: they do not; `_WHY` keeps the reason.
+        ConfigError: it does not; `_WHY` keeps the reason.
     """
     from seasoned.sandbox import Library, Sandbox
 
     try:
         with Sandbox(Library(), kind=kind) as sandbox:
             if sandbox.run("", calls=["1 + 1"]).values[0].text != "2":
-                raise ConfigError("its worker does not answer as it should")
+                raise ConfigError("its worker gives wrong answers")
     except (ConfigError, OSError, ImportError, IndexError) as error:
         _WHY[kind] = str(error)
         raise ConfigError(str(error)) from error
 
 
 def start(kind: str, code: str, paths: Sequence[str]) -> Started:
-    """Start Python with this code within walls of a kind.
+    """Start Python with this code in isolation.
 
     Args:
         kind: one of `KINDS`.
-        code: what it runs.
-        paths: folders that it may read, beside Python's own.
+        code: the program that Python runs.
+        paths: folders that it may read in addition to Python's own.
 
     Raises:
-        ConfigError: that kind is not installed.
-        OSError: it cannot be started.
+        ConfigError: this kind is not installed.
+        OSError: the process cannot be started.
     """
     argv = [sys.executable, "-I", "-c", code]
     if kind == "bubblewrap":
@@ -115,12 +115,12 @@ def start(kind: str, code: str, paths: Sequence[str]) -> Started:
     if kind == "sandlock":
         return _sandlock(argv, paths)
     folder = mkdtemp(prefix="seasoned-sandbox-")
-    made = _popen(argv, cwd=folder, env=_CLEAN)
-    return Started(made, {"tmp": folder}, lambda: shutil.rmtree(folder, ignore_errors=True))
+    process = _popen(argv, cwd=folder, env=_CLEAN)
+    return Started(process, {"tmp": folder}, lambda: shutil.rmtree(folder, ignore_errors=True))
 
 
 def _popen(argv: Sequence[str], **options: Any) -> Any:
-    # What goes wrong is told on the protocol, or by an end before it; Python's own complaints are nobody's.
+    # Nobody reads stderr: the worker reports errors in its answers, or ends without one.
     pipe, null = subprocess.PIPE, subprocess.DEVNULL
     return subprocess.Popen(argv, stdin=pipe, stdout=pipe, stderr=null, start_new_session=True, **options)
 
@@ -130,34 +130,34 @@ def _bubblewrap(argv: Sequence[str], paths: Sequence[str]) -> Started:
     if program is None:
         raise ConfigError("the program bwrap is not installed")
     root = os.geteuid() == 0
-    # Root needs no namespace of users, which containers often forbid; each program then runs as nobody.
-    people = [] if root and _takes_root(program) else ["--unshare-user", *_without_users(program)]
-    who = [word for cap in ("ALL", *_CAPS) for word in ("--cap-drop" if cap == "ALL" else "--cap-add", cap)]
-    alone = ["--unshare-pid", "--unshare-net", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"]
-    above = sorted({str(up) for path in _readable(paths) for up in list(Path(path).parents)[:-1]}, key=len)
-    # The folders above what is shown would be root's alone otherwise, and programs run as nobody.
-    shown = [word for path in above for word in ("--perms", "0755", "--dir", path)]
-    shown += [word for path in _readable(paths) for word in ("--ro-bind", path, path)]
-    links = [word for path, to in _links() for word in ("--symlink", to, path)]
-    clean = [word for name, value in _CLEAN.items() for word in ("--setenv", name, value)]
-    made = _popen(
+    # Root needs no user namespace, which containers often forbid; each program then runs as nobody.
+    user_options = [] if root and _takes_root(program) else ["--unshare-user", *_without_users(program)]
+    capabilities = [word for cap in ("ALL", *_CAPS) for word in ("--cap-drop" if cap == "ALL" else "--cap-add", cap)]
+    namespaces = ["--unshare-pid", "--unshare-net", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"]
+    parents = sorted({str(parent) for path in _readable(paths) for parent in list(Path(path).parents)[:-1]}, key=len)
+    # Else only root could read the parents of the visible folders, and programs run as nobody.
+    visible = [word for path in parents for word in ("--perms", "0755", "--dir", path)]
+    visible += [word for path in _readable(paths) for word in ("--ro-bind", path, path)]
+    links = [word for path, target in _links() for word in ("--symlink", target, path)]
+    environment = [word for name, value in _CLEAN.items() for word in ("--setenv", name, value)]
+    process = _popen(
         [
-            *(program, *alone, *people, *(who if not people else ["--cap-drop", "ALL"])),
+            *(program, *namespaces, *user_options, *(["--cap-drop", "ALL"] if user_options else capabilities)),
             *("--die-with-parent", "--new-session", "--hostname", "sandbox"),
             *("--size", str(_TMP_BYTES), "--tmpfs", "/tmp"),
-            *(*shown, *links, "--proc", "/proc", "--dev", "/dev", "--remount-ro", "/dev", "--remount-ro", "/"),
-            *("--chdir", "/tmp", "--clearenv", *clean, "--", *argv),
+            *(*visible, *links, "--proc", "/proc", "--dev", "/dev", "--remount-ro", "/dev", "--remount-ro", "/"),
+            *("--chdir", "/tmp", "--clearenv", *environment, "--", *argv),
         ]
     )
-    return Started(made, {"alone": True, "tmp": "/tmp", "user": None if people else NOBODY})
+    return Started(process, {"alone": True, "tmp": "/tmp", "user": None if user_options else NOBODY})
 
 
 @cache
 def _without_users(program: str) -> list[str]:
-    """The option that forbids further namespaces of users; bubblewrap before 0.8 (Ubuntu 22.04) has none."""
+    """The option that forbids more user namespaces; bubblewrap before 0.8 (Ubuntu 22.04) does not have it."""
     option = "--disable-userns"
-    told = subprocess.run([program, "--help"], capture_output=True, text=True, timeout=_SECONDS, check=False)
-    return [option] if option in told.stdout + told.stderr else []
+    usage = subprocess.run([program, "--help"], capture_output=True, text=True, timeout=_SECONDS, check=False)
+    return [option] if option in usage.stdout + usage.stderr else []
 
 
 @cache
@@ -186,29 +186,29 @@ def _sandlock(argv: Sequence[str], paths: Sequence[str]) -> Started:
         max_memory="2G",
     )
     try:
-        made = box.popen(list(argv), stdin=StdioMode.PIPED, stdout=StdioMode.PIPED, stderr=StdioMode.NULL)
-    except Exception as error:  # its own classes, which differ between its versions
+        process = box.popen(list(argv), stdin=StdioMode.PIPED, stdout=StdioMode.PIPED, stderr=StdioMode.NULL)
+    except Exception as error:  # its exception classes differ between its versions
         shutil.rmtree(folder, ignore_errors=True)
         raise ConfigError(f"sandlock does not start a program: {error}") from error
-    return Started(made, {"tmp": folder}, lambda: shutil.rmtree(folder, ignore_errors=True))
+    return Started(process, {"tmp": folder}, lambda: shutil.rmtree(folder, ignore_errors=True))
 
 
 def _readable(paths: Sequence[str]) -> list[str]:
-    """Python, the system's libraries, and what was asked for; no folder twice or within another."""
-    usual = ("/usr", "/lib", "/lib32", "/lib64", "/bin", "/sbin", "/etc/ld.so.cache", "/etc/alternatives")
-    ours = (sys.prefix, sys.base_prefix, str(Path(sys.executable).resolve().parent.parent))
-    wanted = [path for path in usual if Path(path).exists() and not Path(path).is_symlink()]
-    # Python runs under the name that it was started by, which may be that of a link.
-    wanted += [path for path in ours if Path(path).exists()]
-    wanted += [str(Path(path).resolve()) for path in paths if Path(path).exists()]
-    kept: list[str] = []
-    for path in sorted(set(wanted), key=len):
-        if path != "/" and not any(path.startswith(f"{above}/") for above in kept):
-            kept.append(path)
-    return kept
+    """The paths of Python, the system's libraries, and these folders; none is inside another."""
+    system = ("/usr", "/lib", "/lib32", "/lib64", "/bin", "/sbin", "/etc/ld.so.cache", "/etc/alternatives")
+    python = (sys.prefix, sys.base_prefix, str(Path(sys.executable).resolve().parent.parent))
+    readable = [path for path in system if Path(path).exists() and not Path(path).is_symlink()]
+    # Python runs under the path that it was started by, which may be a link.
+    readable += [path for path in python if Path(path).exists()]
+    readable += [str(Path(path).resolve()) for path in paths if Path(path).exists()]
+    roots: list[str] = []
+    for path in sorted(set(readable), key=len):
+        if path != "/" and not any(path.startswith(f"{root}/") for root in roots):
+            roots.append(path)
+    return roots
 
 
 def _links() -> list[tuple[str, str]]:
-    """Where the system's folders are links, such as /lib to usr/lib."""
+    """The system's folders that are links, such as /lib, each with its target, such as usr/lib."""
     folders = map(Path, ("/lib", "/lib32", "/lib64", "/bin", "/sbin"))
     return [(str(folder), str(folder.readlink())) for folder in folders if folder.is_symlink()]

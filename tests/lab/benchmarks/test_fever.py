@@ -79,8 +79,8 @@ def test_claims_alone_need_live_wikipedia(tmp_path: Path) -> None:
     ("row", "says"),
     [
         ({"claim": "x", "label": "TRUE"}, "label should be one of SUPPORTS, REFUTES, NOT ENOUGH INFO, but is 'TRUE'"),
-        ({"claim": "x"}, "label should be a text"),
-        ({"claim": "", "label": "SUPPORTS"}, "claim should be a text"),
+        ({"claim": "x"}, "label should be a non-empty text"),
+        ({"claim": "", "label": "SUPPORTS"}, "claim should be a non-empty text"),
         ({"claim": "x", "label": "SUPPORTS", "titles": "Ink"}, "titles should be a list"),
     ],
 )

@@ -64,9 +64,9 @@ def test_all_contexts_are_one_docstore(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("row", "says"),
     [
-        ({**ROW, "answer": " "}, "answer should be a text"),
+        ({**ROW, "answer": " "}, "answer should be a non-empty text"),
         ({**ROW, "answer": "the"}, "answer should have a word in it"),
-        ({**ROW, "question": 5}, "question should be a text"),
+        ({**ROW, "question": 5}, "question should be a non-empty text"),
         ({**ROW, "context": "x"}, "context should be a list"),
         ({**ROW, "context": [["a"]]}, "context should be a list"),
         ({**ROW, "context": [["a", 5]]}, "a page should have a title"),

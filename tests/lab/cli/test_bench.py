@@ -131,7 +131,7 @@ class TestOwnChecks:
         done = cli("bench", "check", "alfworld", "--data", folder, "-c", f"python={sys.executable}")
         assert done.code == 1
         assert done.out.splitlines()[-1] == f"0/1 {SOLVED}"
-        assert "game.tw-pddl is no game" in done.out
+        assert "game.tw-pddl is not a game" in done.out
 
 
 def test_install(cli, monkeypatch):

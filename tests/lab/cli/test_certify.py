@@ -46,7 +46,7 @@ def test_a_memorys_certificate_is_checked_too(cli, folder):
     assert cli("certify", "--check", "c.json", "--store", "m.db", "--json").json["valid"]
     other = cli("certify", "--check", "c.json", "--store", "m.db", "--model", "b")
     assert other.code == 1
-    assert "was tried with the model a, and now it is b" in other.out
+    assert "the gate used the model a, and now it is b" in other.out
 
 
 def test_mistakes_are_sentences(cli, model, folder):

@@ -251,7 +251,7 @@ def test_a_run_at_work_is_refused_to_a_second_process(process, cli, server, mode
     until(lambda: list(Path("runs").glob("*/manifest.json")))
     done = cli("run", "--resume", "last")
     assert (done.code, done.out) == (1, "")
-    assert "at work in another process" in done.err
+    assert "another process is working on" in done.err
     assert "Go on with" not in done.err
     os.kill(one.pid, signal.SIGKILL)
 

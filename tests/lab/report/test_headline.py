@@ -127,7 +127,7 @@ def test_empty_replies_are_remarked_on_with_what_to_do(make_row):
     made = [Trajectory(task_id="t", task="t", meta={"empty": empty}) for empty in told]
     remarks = build([make_row()], run={}, trajectories=made).remarks
     found = [remark for remark in remarks if "empty" in remark]
-    assert found[0].startswith("1,502 replies were empty as the limit of tokens")
+    assert found[0].startswith("1,502 replies were empty because the token limit")
     assert "raise agent.think_tokens, agent.answer_tokens" in found[0]
-    assert found[1:] == ["1 reply was empty as the server's filter of contents took the words away."]
+    assert found[1:] == ["1 reply was empty because of the server's content filter."]
     assert "empty" not in " ".join(build([make_row()], run={}, trajectories=[]).remarks)

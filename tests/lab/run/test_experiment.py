@@ -257,7 +257,7 @@ def test_one_prompt_that_is_refused_is_an_error_and_the_run_goes_on(recipe, go, 
 def test_a_run_that_another_holds_is_refused(recipe, go, apprentice, store):
     directory = go(recipe())
     calls = apprentice.calls
-    with hold(directory), pytest.raises(ConfigError, match="at work in another process"):
+    with hold(directory), pytest.raises(ConfigError, match="another process is working on"):
         go(recipe(), resume=directory)
     assert apprentice.calls == calls
     assert store.get_run(directory.name).status == "complete"

@@ -228,4 +228,4 @@ def test_an_audit_changes_the_words_of_lessons_alone(recipe, go, store):
     assert accuracy(summary, "expnote") > accuracy(summary, "disabled")
     for name in names[2:]:
         assert accuracy(summary, name) < accuracy(summary, "expnote")
-    assert any("Audit of ExpNote" in one and "so the words matter" in one for one in summary.remarks)
+    assert any("Audit of ExpNote" in one and "the content matters" in one for one in summary.remarks)

@@ -162,7 +162,7 @@ def test_alfworld_is_counted_without_its_games(monkeypatch):
     monkeypatch.delenv("SEASONED_DATA", raising=False)
     monkeypatch.delenv("ALFWORLD_DATA", raising=False)
     plan = make_plan(load_recipe(PAPER / "expel_table2.toml"), dry=True)
-    assert plan.source.startswith("not there, so the recipe's own numbers are counted")
+    assert plan.source.startswith("missing, so the recipe's own numbers are counted")
     assert sum(len(block.test) for block in plan.blocks) == 2 * 134
 
 

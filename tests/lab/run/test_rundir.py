@@ -75,7 +75,7 @@ def test_two_processes_never_work_on_one_run(tmp_path):
     command = [sys.executable, "-c", HOLD, str(tmp_path)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as other:
         assert other.stdout.readline() == "held\n"
-        with pytest.raises(ConfigError, match="at work in another process"), hold(tmp_path):
+        with pytest.raises(ConfigError, match="another process is working on"), hold(tmp_path):
             pass
         other.kill()
     with hold(tmp_path):

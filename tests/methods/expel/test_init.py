@@ -179,7 +179,7 @@ def test_what_is_disabled_is_neither_shown_nor_added_again(pool, status, caplog)
         ExpeL(model).learn([attempt("a")], pool)
     assert "Look first" not in model.requests[0]["messages"][1]["content"]
     assert state(pool) == [("Rest.", 2)]
-    assert "a person took it away" in caplog.text
+    assert "a person removed it" in caplog.text
 
 
 def test_what_a_person_deleted_is_not_added_again(pool):
@@ -216,7 +216,7 @@ def test_what_a_person_changes_meanwhile_is_left_to_them(pool, caplog):
     with caplog.at_level(logging.INFO, "seasoned.methods.expel"):
         ExpeL(ScriptedModel(model)).learn([attempt("a")], pool)
     assert state(pool) == [("Rule 2.", 6), ("My words.", 5)]
-    assert caplog.text.count("changed by somebody else") == 2
+    assert caplog.text.count("changed by another program") == 2
     assert other.id
 
 

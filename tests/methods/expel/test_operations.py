@@ -45,7 +45,7 @@ def test_what_speaks_of_the_list_is_no_insight(text):
         applied = apply(LIST, [operation])
         assert applied.items == LIST
         assert applied.problems == (
-            f"{operation}: it speaks of the list of insights, not of the tasks, so it is passed over",
+            f"{operation}: it is about the list of insights, not about the tasks, so it is passed over",
         )
     assert apply(LIST, [add("When the list is empty, search this list again.")]).done
 

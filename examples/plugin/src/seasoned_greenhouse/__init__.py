@@ -1,4 +1,4 @@
-"""Greenhouse: how often a plant is watered. Nothing but experience can tell, as the plants have made-up names.
+"""Greenhouse: how often a plant is watered. The plants have invented names, so only experience can tell.
 
 `load` is a benchmark, `Labels` a method, `read_diary` an importer; the entry points in pyproject.toml name them.
 """
@@ -15,7 +15,7 @@ DAYS = {"murl": "3", "fenop": "7", "task": "2", "ilber": "9", "quan": "5", "sorr
 
 
 def load(options: dict[str, Any], *, seed: int) -> seasoned.Benchmark:
-    """The benchmark; `options` is what a recipe sets beside its name, and `seed` would draw the order."""
+    """The benchmark; `options` has the recipe's other settings, and `seed` could decide the order."""
     ask, water = "After how many days is {} watered?", "When does {} get water again?"
     return seasoned.Benchmark(
         name="greenhouse",
@@ -33,15 +33,15 @@ def load(options: dict[str, Any], *, seed: int) -> seasoned.Benchmark:
 
 
 def score(text: str, data: dict[str, Any]) -> seasoned.Scored:
-    """The answer as it is written, and whether it is right."""
+    """The answer, and whether it is right."""
     return seasoned.Scored(text, text.strip() == data["answer"])
 
 
 @dataclass
 class Labels:
-    """Keeps every answer that was right, and tells all of them."""
+    """Stores every right answer, and recalls all of them."""
 
-    name: ClassVar[str] = "labels"  # what has been learned from is kept under it
+    name: ClassVar[str] = "labels"  # the store records under this name which attempts were learned from
     k: int = 10
 
     def learn(self, trajectories, pool) -> None:
@@ -52,17 +52,17 @@ class Labels:
                 pool.add(seasoned.Lesson(kind="insight", text=text, sources=(attempt.id,), method="labels"))
 
     def recall(self, task, pool, progress=None) -> seasoned.Guidance:
-        """All of them, whatever the task."""
+        """All insights, for any task."""
         lessons = tuple(pool.lessons("insight")[: self.k])
         return seasoned.Guidance(lessons=lessons, text="\n".join(f"- {lesson.text}" for lesson in lessons))
 
 
 def read_diary(path) -> list[seasoned.Trajectory]:
-    """Lines such as `murl: 3 ok` as attempts."""
-    found = []
+    """Read lines such as `murl: 3 ok` as attempts."""
+    attempts = []
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
         plant, _, rest = line.partition(":")
         days, _, ended = rest.strip().partition(" ")
         outcome = seasoned.Outcome(success=ended == "ok", answer=days, reason="answered")
-        found.append(seasoned.Trajectory(id=f"line-{number}", task_id=plant, task=f"water {plant}", outcome=outcome))
-    return found
+        attempts.append(seasoned.Trajectory(id=f"line-{number}", task_id=plant, task=f"water {plant}", outcome=outcome))
+    return attempts

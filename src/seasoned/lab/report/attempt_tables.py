@@ -28,7 +28,7 @@ from seasoned.text import UNKNOWN, count, label, one_line
 
 
 def retried(summary: Summary) -> list[tuple[str, Sequence[Trial]]]:
-    """(condition, trials) of those that tried tasks again, the training attempts last."""
+    """(condition, trials) of conditions that tried tasks again, the training attempts last."""
     tried = [(one.name, one.trials) for one in summary.conditions]
     tried += [(gathering(name), part.trials) for name, part in summary.training.conditions.items()]
     return [(name, trials) for name, trials in tried if trials]
@@ -56,8 +56,8 @@ def trials_table(summary: Summary) -> Table | None:
             printed_rates = {"name": name, "rates": [printed.get(trial) for trial in range(most)]}
             lines.append(Line((label(name), *cells, "", "", ""), printed_rates, source=source))
     notes = ("R0 is the first attempt. A task is tried again until it is solved, and counts from then on.",)
-    whole = columns("condition", *heads, "points,\nlast vs R0", "exact\np", spare("attempts"))
-    return Table("Solved by trial", whole, tuple(lines), notes)
+    headings = columns("condition", *heads, "points,\nlast vs R0", "exact\np", spare("attempts"))
+    return Table("Solved by trial", headings, tuple(lines), notes)
 
 
 def repeats_table(summary: Summary) -> Table | None:
@@ -87,14 +87,14 @@ def repeats_table(summary: Summary) -> Table | None:
     notes = (
         "pass@k: at least one of k runs solves the task; pass^k: all of them do. The error is over the runs, and the"
         " intervals are over tasks.",
-        "A task with fewer than k runs, as after an error of the server, is left out of the figures for k.",
+        "A task with fewer than k runs, such as after a server error, is left out of the figures for k.",
         *(["Score is the mean reward."] if scored else []),
     )
     return Table("Over several runs", columns("condition", "runs", *means, *heads), tuple(lines), notes)
 
 
 def _printed_at_k(summary: Summary, names: Sequence[str], ks: Sequence[int], blank: int) -> list[Line]:
-    """What a paper prints of several runs (ERL, table 1), of a benchmark and of its parts."""
+    """The published figures over several runs (ERL, table 1), of a benchmark and of its parts."""
     units = [f"{name}{k}" for name in ("pass@", "pass^") for k in ks]
     by_source: dict[tuple[str, str, str], dict[str, float]] = {}
     for one in further_references(summary.run.benchmark):
@@ -103,8 +103,8 @@ def _printed_at_k(summary: Summary, names: Sequence[str], ks: Sequence[int], bla
     lines = []
     for (name, part, source), printed in by_source.items():
         cells = [f"{printed[unit]:.1f}%" if unit in printed else "" for unit in units]
-        said = f"{label(name)}, {part}" if part else label(name)
-        lines.append(Line((said, "", *[""] * blank, *cells), {"name": name, "part": part, **printed}, source=source))
+        title = f"{label(name)}, {part}" if part else label(name)
+        lines.append(Line((title, "", *[""] * blank, *cells), {"name": name, "part": part, **printed}, source=source))
     return lines
 
 
@@ -158,31 +158,35 @@ class SweepPoint(NamedTuple):
 
 
 _RETRIEVALS = ("erl", "erl-embedding", "erl-thought", "erl-random")
-"""How heuristics are retrieved; `erl` retrieves as its recipe says."""
+"""The retrievals of heuristics; `erl` retrieves as its recipe says."""
 _OLD_NAMES = {f"{name}-k{k}": (name, k) for name in _RETRIEVALS for k in (1, 3, 5, 10, 20, 40, 60)}
-"""Retrieval and k of the conditions of a run that does not tell their parameters."""
+"""Retrieval and k by condition, for runs that do not store the conditions' parameters."""
 
 
 def _swept(run: Run, name: str) -> tuple[str, int] | None:
-    own = run.parameters.get(name)
-    if not own:
+    parameters = run.parameters.get(name)
+    if not parameters:
         return _OLD_NAMES.get(name)
-    # Whatever else differs is no point of the same curve.
-    if not name.startswith("erl") or not isinstance(own.get("k"), int) or not own.keys() <= {"k", "retrieve", "on"}:
+    # A condition with other parameters is not a point of the same curve.
+    if (
+        not name.startswith("erl")
+        or not isinstance(parameters.get("k"), int)
+        or not parameters.keys() <= {"k", "retrieve", "on"}
+    ):
         return None
-    retrieve = "thought" if own.get("on") == "thought" else own.get("retrieve")
-    return f"erl-{retrieve}" if retrieve else "erl", own["k"]
+    retrieve = "thought" if parameters.get("on") == "thought" else parameters.get("retrieve")
+    return f"erl-{retrieve}" if retrieve else "erl", parameters["k"]
 
 
 def sweep(summary: Summary) -> dict[str, list[SweepPoint]]:
-    """Accuracy by how many heuristics are shown, for each retrieval, by rising k (ERL, figure 4 and table 3)."""
+    """Accuracy by number of heuristics shown, for each retrieval, by rising k (ERL, figure 4 and table 3)."""
     points: dict[str, list[SweepPoint]] = {name: [] for name in _RETRIEVALS}
     for one in summary.conditions:
         place, figures = _swept(summary.run, one.name), one.reliability.figures
         if place and figures:
             point = SweepPoint(place[1], figures[0].pass_at, figures[0].pass_at_interval)
             points.setdefault(place[0], []).append(point)
-    return {name: sorted(own) for name, own in points.items() if own}
+    return {name: sorted(curve) for name, curve in points.items() if curve}
 
 
 def sweep_table(summary: Summary) -> Table | None:
@@ -192,9 +196,9 @@ def sweep_table(summary: Summary) -> Table | None:
         return None
     lines = []
     for k in sorted({k for points in curves.values() for k in points}):
-        own = {name: points.get(k) for name, points in curves.items()}
-        cells = (f"{percent(one.accuracy)} {interval(one.interval)}" if one else "" for one in own.values())
-        lines.append(Line((str(k), *cells), {"k": k, **{name: one and one._asdict() for name, one in own.items()}}))
+        at_k = {name: points.get(k) for name, points in curves.items()}
+        cells = (f"{percent(one.accuracy)} {interval(one.interval)}" if one else "" for one in at_k.values())
+        lines.append(Line((str(k), *cells), {"k": k, **{name: one and one._asdict() for name, one in at_k.items()}}))
     heads = columns("heuristics", *(f"{label(name)}\n[95%]" for name in curves), words=0)
     notes = ["Over all runs of the test."]
     if "erl" in curves:
@@ -203,7 +207,7 @@ def sweep_table(summary: Summary) -> Table | None:
 
 
 def origins_table(summary: Summary) -> Table | None:
-    """Heuristics from successes and from failures, and what each was worth by category (ERL, figure 2b)."""
+    """Heuristics from successes and from failures, and their points by category (ERL, figure 2b)."""
     if not summary.origins:
         return None
     names = [name for name in summary.origins[0].conditions if name.startswith("erl")]
@@ -218,7 +222,7 @@ def origins_table(summary: Summary) -> Table | None:
 
 
 def guidance_table(summary: Summary) -> Table | None:
-    """Solved with heuristics and with trajectories, and how many tokens of each were shown (ERL, figure 5)."""
+    """Tasks solved with heuristics and with trajectories, and the tokens of each (ERL, figure 5)."""
     if not summary.guidance:
         return None
     lines = []
@@ -258,19 +262,19 @@ def efficiency_table(summary: Summary) -> Table | None:
 
 
 def lessons_table(summary: Summary, *, limit: int = 20, width: int = 60) -> Table | None:
-    """The lessons most often recalled, and how those test tasks ended with them and without.
+    """The lessons most often recalled, and the outcomes of their test tasks with them and without.
 
     Args:
-        summary: Of the run.
-        limit: Lines at most.
-        width: Characters of a lesson's text at most.
+        summary: The summary of the run.
+        limit: The most lines.
+        width: The most characters of a lesson's text.
     """
     lessons = summary.lessons
     if not lessons:
         return None
     seeds = len({one.seed for one in lessons} - {None}) > 1
     heads = ("recalled", "solved\nwith it", f"same tasks,\n{label(summary.baseline)}", "points")
-    whole = columns("key", "lesson", *([spare("seed")] if seeds else []), *heads, words=2)
+    headings = columns("key", "lesson", *([spare("seed")] if seeds else []), *heads, words=2)
 
     def line(one: LessonEffect) -> Line:
         cells = (
@@ -290,14 +294,14 @@ def lessons_table(summary: Summary, *, limit: int = 20, width: int = 60) -> Tabl
     if unused := sum(not one.recalled for one in lessons):
         notes.append(f"{unused} of {len(lessons)} lessons were never recalled in a test episode.")
     notes.append("Lessons are recalled together, so these figures do not show the effect of a single lesson.")
-    return Table("Lessons and their results", whole, tuple(map(line, lessons[:limit])), tuple(notes))
+    return Table("Lessons and their results", headings, tuple(map(line, lessons[:limit])), tuple(notes))
 
 
 # Proof
 
 
 def probes_table(summary: Summary, limit: int = 20) -> Table | None:
-    """What a probe estimated of single lessons: those that seem to help first, those that seem to harm last."""
+    """The effects of single lessons as a probe estimates them: the most helpful first, the most harmful last."""
     if not summary.probes:
         return None
     ordered = sorted(summary.probes, key=lambda one: (one.condition, one.block, -one.effect))
@@ -329,7 +333,7 @@ def gates_table(summary: Summary) -> Table | None:
     lines = []
     for gate in summary.gates:
         for number, look in enumerate(gate.looks):
-            decided = {"promote": "promoted", "stop": "not promoted", "continue": "go on"}[look.verdict]
+            decision_cell = {"promote": "promoted", "stop": "not promoted", "continue": "go on"}[look.verdict]
             cells = (
                 label(gate.of) if not number else "",
                 gate.block if not number else "",
@@ -338,7 +342,7 @@ def gates_table(summary: Summary) -> Table | None:
                 str(look.lost),
                 f"{look.p:.3g}",
                 f"{look.level:.3g}",
-                decided,
+                decision_cell,
                 count(gate.tokens) if number == len(gate.looks) - 1 else "",
             )
             lines.append(Line(cells, {**gate.to_json(), "look": number}))

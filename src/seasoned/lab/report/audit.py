@@ -1,4 +1,4 @@
-"""The picture of an audit: what is left of a lift when the lessons are blank, shuffled, foreign or negated.
+"""The plot of an audit: what remains of a lift with blank, shuffled, foreign or negated lessons.
 
 Always holds: as in `plots.py`.
 """
@@ -16,23 +16,23 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 ENDINGS = ("blank", "shuffled", "foreign", "corrupted")
-"""Of the conditions whose lessons have other words, in the order in which they are drawn."""
+"""The endings of conditions with altered lessons, in the order of their bars."""
 _MEANINGS = dict(zip(ENDINGS, ("blank", "shuffled among tasks", "about something else", "negated"), strict=True))
 
 
 def audited(summary: Summary) -> list[tuple[Condition, list[tuple[str, Condition]]]]:
-    """Each condition that was audited, and its variants in order: (ending, condition)."""
-    known = []
+    """Each audited condition with its variants in order: (ending, condition)."""
+    results = []
     for one in summary.conditions:
         variants = [(ending, summary.condition(f"{one.name}+{ending}")) for ending in ENDINGS]
-        there = [(ending, variant) for ending, variant in variants if variant is not None and variant.n]
-        if there and one.n:
-            known.append((one, there))
-    return known
+        finished = [(ending, variant) for ending, variant in variants if variant is not None and variant.n]
+        if finished and one.n:
+            results.append((one, finished))
+    return results
 
 
 def audit_bars(summary: Summary) -> str:
-    """Accuracy as learned and with other words, each with its interval; a line marks the baseline."""
+    """Accuracy with the learned and with altered lessons, each with its interval; a line marks the baseline."""
     baseline = summary.condition(summary.baseline)
     bars: list[tuple[str, Condition, bool]] = []
     for one, variants in audited(summary):

@@ -1,10 +1,10 @@
-"""Sums up the rows of a run.
+"""Builds the summary of a run from its rows.
 
-Always holds: test rows alone make the accuracies; an error is counted as an error and never as a failure; a pair is
-compared on the tasks that both sides finished; a cost that is unknown stays null; a task that was tried several times
-counts once, as solved if one of the trials solved it, with what all of them used; a task that occurs under several
-seeds, folds or runs of the test is one observation of an interval and of a test; a condition that learned nothing is
-named in the remarks, with the reason where one is known.
+Always holds: only test rows enter the accuracies; an error counts as an error and never as a failure; a pair is
+compared on the tasks that both sides finished; an unknown cost stays null; a task that was tried several times counts
+once, as solved if a trial solved it, with the usage of all trials; a task under several seeds, folds or runs of the
+test is one observation of an interval and of a test; the remarks name a condition that learned nothing, with the reason
+if it is known.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from seasoned.types import Lesson, Trajectory, Usage
 
 @dataclass(frozen=True)
 class LearnedPool:
-    """A pool after its learning: who shares it, its seed and fold, how many lessons it has, what was passed over."""
+    """A pool after its learning: the conditions that share it, its seed and fold, number of lessons and problems."""
 
     conditions: tuple[str, ...]
     seed: int
@@ -67,46 +67,46 @@ def build(
     """Sum up a run.
 
     Args:
-        rows: Every episode in the order it was finished, training and test; of an episode that is there twice (a
-            resumed or repeated run) the later counts, and its usage both times.
-        run: What is known of the run, see `summary.Run`. Its "conditions" order the conditions, its "method" names the
-            one that the headline is about (by default the first that learned anything).
+        rows: All training and test episodes, in the order in which they ended; of two rows of one episode (after a
+            resumed or repeated run), the later one counts, but the usage of both.
+        run: The description of the run, see `summary.Run`. Its "conditions" order the conditions, its "method" is the
+            subject of the headline (by default the first condition that learned anything).
         baseline: The condition that the others are compared with; it may be missing from the rows.
         lessons: The lessons of all pools of the run, for their effect.
-        trajectories: The trajectories behind the rows, for `steps` and what is remarked on their replies.
-        learning: What each condition's lessons took to write, by its name; conditions may share their lessons. Under
-            "training", what those took that guided the training attempts alone.
+        trajectories: The trajectories of the rows, for `steps` and remarks on their replies.
+        learning: The usage of learning by condition; conditions may share their lessons. "training" has the usage for
+            lessons that only guided the training attempts.
         pools: All pools that were learned from all training attempts of their seed and fold.
-        gates: What the gates of the run decided.
-        probes: What its probes estimated.
-        more_remarks: Said after the other remarks.
-        experience: From how many attempts each condition learned, on average over seeds and folds.
+        gates: The decisions of the run's gates.
+        probes: The estimates of the run's probes.
+        more_remarks: Added after the other remarks.
+        experience: How many attempts each condition learned from, on average over seeds and folds.
 
     Raises:
         MissingExtraError: SciPy is not installed.
     """
-    about, learning = Run.model_validate(dict(run)), learning or {}
+    description, learning = Run.model_validate(dict(run)), learning or {}
     tested, attempts = final(rows), final_attempts(rows)
     training = [row for row in latest(rows) if row.split == "train"]
-    names = _order(tested, about, baseline)
+    names = _order(tested, description, baseline)
     by_name = {name: [row for row in tested if row.condition == name] for name in names}
-    tried = {name: [row for row in attempts if row.condition == name] for name in names}
+    all_attempts = {name: [row for row in attempts if row.condition == name] for name in names}
     sizes = measures.pool_sizes(lessons, training, sharing=True)
     problems = {name: sum(len(pool.problems) for pool in pools if name in pool.conditions) for name in names}
     conditions = tuple(
-        _condition(name, by_name[name], tried[name], sizes.get(name), learning.get(name), problems[name])
+        _condition(name, by_name[name], all_attempts[name], sizes.get(name), learning.get(name), problems[name])
         for name in names
     )
     if experience is not None:
         gathered = ({"experience": experience.get(one.name)} for one in conditions)
-        conditions = tuple(one.model_copy(update=news) for one, news in zip(conditions, gathered, strict=True))
-    steps = step_statistics([row for name in names for row in tried[name]], trajectories)
+        conditions = tuple(one.model_copy(update=changes) for one, changes in zip(conditions, gathered, strict=True))
+    steps = step_statistics([row for name in names for row in all_attempts[name]], trajectories)
     heuristics = [lesson for lesson in lessons if lesson.kind == "heuristic"]
     verdicts = measures.judgements(training)
     summary = Summary(
-        run=about,
+        run=description,
         baseline=baseline,
-        method=_method(conditions, about, baseline),
+        method=_method(conditions, description, baseline),
         headline="",
         remarks=(),
         conditions=conditions,
@@ -138,19 +138,22 @@ def build(
 
 
 def _order(tested: Sequence[Row], run: Run, baseline: str) -> list[str]:
-    """The baseline first, then as the caller ordered them, then as they appear."""
-    wanted = (baseline, *run.conditions)
-    there = dict.fromkeys(row.condition for row in tested)
-    return [*(name for name in dict.fromkeys(wanted) if name in there), *(name for name in there if name not in wanted)]
+    """The conditions: the baseline, then in the caller's order, then in the order of the rows."""
+    listed = (baseline, *run.conditions)
+    present = dict.fromkeys(row.condition for row in tested)
+    return [
+        *(name for name in dict.fromkeys(listed) if name in present),
+        *(name for name in present if name not in listed),
+    ]
 
 
 def _method(conditions: Sequence[Condition], run: Run, baseline: str) -> str | None:
-    """Chosen before the figures are looked at: picking the best afterwards would make its p value a lie."""
+    """The condition for the headline, chosen without the figures: the p value of the best one would be wrong."""
     others = [one for one in conditions if one.name != baseline]
     named = [one for one in others if one.name == run.method]
     learned = [one for one in others if one.trained_on > 0]
-    more = [one for one in others if one.name != "retry"]  # as many tries without a word are a control
-    chosen = [*named, *learned, *more, *others]
+    treatments = [one for one in others if one.name != "retry"]  # retries without guidance are a control
+    chosen = [*named, *learned, *treatments, *others]
     return chosen[0].name if chosen else None
 
 
@@ -210,7 +213,7 @@ def _spent(rows: Sequence[Row]) -> Spent:
 
 
 def _pairs(by_name: Mapping[str, Sequence[Row]], baseline: str) -> tuple[Pair, ...]:
-    """Every two conditions once; the baseline comes first wherever it takes part."""
+    """Every two conditions once, the baseline first."""
     names = sorted(by_name, key=lambda name: name != baseline)
     solved = {name: outcomes(by_name[name]) for name in names}
     pairs = []
@@ -224,19 +227,19 @@ def _pairs(by_name: Mapping[str, Sequence[Row]], baseline: str) -> tuple[Pair, .
 def _curve(rows: Sequence[Row], names: Sequence[str], baseline: str) -> tuple[CurvePoint, ...]:
     """Accuracy by number of training cases; with none, a method is the baseline (ExpNote, section 4.3).
 
-    What a condition is judged by is one point, its last, though folds of unequal size have learned from unequally many.
+    A condition's final rows are one point, its last, even if folds of different sizes have different numbers of cases.
     """
     full = {(row.condition, row.trained_on, row.key): row for row in final(rows)}
     most = {name: max(n for condition, n, _ in full if condition == name) for name in names}
-    own: dict[str, dict[int, list[Row]]] = {name: {} for name in names}
+    by_size: dict[str, dict[int, list[Row]]] = {name: {} for name in names}
     for row in judged(rows):
         if row.split == "test" and row.counted:
             last = (row.condition, row.trained_on, row.key) in full
-            own[row.condition].setdefault(most[row.condition] if last else row.trained_on, []).append(row)
+            by_size[row.condition].setdefault(most[row.condition] if last else row.trained_on, []).append(row)
     untrained = [row for row in full.values() if row.condition == baseline and row.counted]
     points = []
-    for name, sizes in own.items():
-        from_none = any(row.lesson_ids for row in sizes.get(0, []))  # lessons that came from no training case
+    for name, sizes in by_size.items():
+        from_none = any(row.lesson_ids for row in sizes.get(0, []))  # lessons without training cases
         if name == baseline or not (any(sizes) or from_none):
             continue
         start = {0: untrained} if untrained and 0 not in sizes else {}
@@ -255,7 +258,7 @@ def _transitions(by_name: Mapping[str, Sequence[Row]], baseline: str) -> tuple[T
 
 
 def _cached_share(groups: Sequence[Sequence[Row]]) -> float | None:
-    """Left out: the first episode of each condition, which cannot find its constant text in the cache."""
+    """The cached share of prompts, without the first episode of each condition, whose text is not in the cache yet."""
     used = sum((row.usage for rows in groups for row in rows[1:]), Usage())
     return share(used.cached_tokens, used.prompt_tokens)
 
@@ -264,10 +267,10 @@ def _training(rows: Sequence[Row], training: Sequence[Row]) -> Training:
     tasks = judged(training)
     parts = {}
     for name in dict.fromkeys(row.condition for row in training):
-        own = [row for row in tasks if row.condition == name]
+        of_condition = [row for row in tasks if row.condition == name]
         trials = measures.by_trial([row for row in training if row.condition == name])
-        parts[name] = TrainingPart(**_attempts(own), outcomes=measures.endings(own), trials=trials)
-    # What was spent on attempts that were repeated was spent all the same.
+        parts[name] = TrainingPart(**_attempts(of_condition), outcomes=measures.endings(of_condition), trials=trials)
+    # The usage of attempts that were repeated counts, too.
     used = _spent([row for row in rows if row.split == "train"])
     return Training(**_attempts(tasks), **dict(used), conditions=parts)
 

@@ -1,8 +1,8 @@
-"""How every plot is drawn: colours that stay apart, bars, and SVG text that fits into a page.
+"""Drawing for all plots: distinguishable colours, bars, and SVG text for a page.
 
 matplotlib is imported on first use and draws without a display. Always holds: the same figures give the same bytes;
-lines and letters take the colour of the text around them, so one SVG serves light and dark pages; ids of two plots of
-different names never meet.
+lines and letters take the colour of the page's text, so one SVG serves light and dark pages; plots with different names
+share no ids.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from seasoned.text import label, one_line
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# Okabe and Ito's palette, which keeps apart under the common kinds of colour blindness.
+# Okabe and Ito's palette, which stays distinguishable with the common kinds of colour blindness.
 BLUE, SKY, GREEN, VERMILION, ORANGE, PURPLE = "#0072b2", "#56b4e9", "#009e73", "#d55e00", "#e69f00", "#cc79a7"
 PALE, GREY = "#c9ced6", "#8a919c"
 LINES = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY)
-"""Colours of lines, in the order in which they are taken."""
+"""Colours of lines, in order."""
 INK = "#010203"
 MARKERS = "osD^vPX"
 _WIDTH = 4.7
@@ -41,12 +41,12 @@ _SETTINGS: Any = {
 
 
 def short(name: object) -> str:
-    """A condition's name in the room that a plot has."""
+    """A condition's name, cut to the space in a plot."""
     return one_line(label(name), 20)
 
 
 class Stack(NamedTuple):
-    """One part of lying bars: its name in the legend, its value in each bar, colour and hatching."""
+    """One part of horizontal bars: its name in the legend, its value in each bar, colour and hatching."""
 
     legend: str
     values: Sequence[int]
@@ -61,14 +61,14 @@ def stack(
     scale: Sequence[float],
     figure: Callable[[int], str] | None,
 ) -> None:
-    """Lying bars made of parts.
+    """Draw horizontal stacked bars.
 
     Args:
-        axes: Where to.
-        names: One a bar, from the top.
+        axes: The axes to draw on.
+        names: One per bar, from the top.
         stacks: The parts, from the left.
-        scale: For each bar, what a value is multiplied by to get its width.
-        figure: Writes the value into parts that have room for it; None for no figures.
+        scale: For each bar, the factor from a value to its width.
+        figure: Formats the value for parts with room for it; None for no figures.
     """
     left = [0.0] * len(names)
     box = {"boxstyle": "round,pad=0.18", "facecolor": "white", "edgecolor": "none"}
@@ -87,12 +87,12 @@ def stack(
 
 
 def beside(axes: Axes, height: float, text: str, **look: Any) -> None:
-    """Words to the right of the axes, at this height."""
+    """Write text to the right of the axes, at this height."""
     axes.text(1.03, height, text, transform=axes.get_yaxis_transform(), va="center", **look)
 
 
 def rates_axis(axes: Axes, *, horizontal: bool) -> None:
-    """An axis from 0 to 100, below lying bars (`horizontal`, the first bar on top) or beside lines."""
+    """Draw an axis from 0 to 100, below horizontal bars (`horizontal`, the first bar on top) or beside lines."""
     if horizontal:
         axes.set_xlim(0, 100)
         axes.set_xticks(range(0, 101, 20))
@@ -113,7 +113,7 @@ def _bare(axes: Axes, *, grid: str) -> None:
 
 
 def paper_marks(axes: Axes, figures: Sequence[Reference | None]) -> None:
-    """The papers' figures on lying bars, one for each bar that has one, with the error where it is printed."""
+    """Mark the published figures on horizontal bars, with their errors if published."""
     figures_at = [(place, figure) for place, figure in enumerate(figures) if figure is not None]
     if figures_at:
         sources = {figure.source for _, figure in figures_at}
@@ -135,8 +135,8 @@ def svg(name: str, words: str, height: float, draw: Callable[[Axes], None]) -> s
     """Draw a plot.
 
     Args:
-        name: What its ids begin with: one of its own for each plot of a page.
-        words: What a screen reader says.
+        name: The prefix of its ids, different for each plot of a page.
+        words: The description for screen readers.
         height: In inches.
         draw: Draws on the empty axes.
 
@@ -151,7 +151,7 @@ def svg(name: str, words: str, height: float, draw: Callable[[Axes], None]) -> s
         raise MissingExtraError("eval", "matplotlib") from error
     out = io.StringIO()
     with matplotlib.rc_context(_SETTINGS), warnings.catch_warnings():
-        # A name in a script that the measuring font lacks is measured roughly, and shown in the reader's own font.
+        # Without a glyph, matplotlib measures the text roughly, and the browser shows it in its own font.
         warnings.filterwarnings("ignore", message="Glyph .* missing from")
         warnings.filterwarnings("ignore", message="Matplotlib currently does not support")
         warnings.filterwarnings("ignore", message="constrained_layout not applied")
@@ -161,7 +161,7 @@ def svg(name: str, words: str, height: float, draw: Callable[[Axes], None]) -> s
         draw(axes)
         names = axes.get_legend_handles_labels()[1]
         if names:
-            # Outside the axes, whatever room their labels leave, so that nothing is cut off.
+            # Outside the axes, so that nothing is cut off.
             close = {"handlelength": 1.2, "handletextpad": 0.4, "columnspacing": 1.2, "borderaxespad": 0.0}
             figure.legend(loc="outside upper left", ncols=3 if len(names) == 3 else 2, fontsize=10, **close)
         metadata = dict.fromkeys(("Date", "Creator", "Format", "Type"))
@@ -170,11 +170,11 @@ def svg(name: str, words: str, height: float, draw: Callable[[Axes], None]) -> s
 
 
 def _for_page(svg: str, name: str, words: str) -> str:
-    """Fit for a page: no prolog, ids of its own, the page's font and text colour, a description for screen readers."""
+    """The SVG for a page: no prolog, prefixed ids, the page's font and text colour, and a description."""
     svg = svg[svg.index("<svg") :]
     svg = re.sub(r"<metadata>.*?</metadata>\s*|<style.*?</style>", "", svg, flags=re.DOTALL)
     svg = re.sub(r'\b(id="|href="#)', rf"\g<1>{name}-", svg).replace("url(#", f"url(#{name}-")
     svg = svg.replace(INK, "currentColor")
     svg = re.sub(r"font-family: [^;\"]*", "font-family: inherit", svg)
-    spoken = words.replace("&", "&amp;").replace("<", "&lt;").replace('"', "&quot;")
-    return svg.replace("<svg ", f'<svg role="img" aria-label="{spoken}" font-family="sans-serif" ', 1).strip()
+    description = words.replace("&", "&amp;").replace("<", "&lt;").replace('"', "&quot;")
+    return svg.replace("<svg ", f'<svg role="img" aria-label="{description}" font-family="sans-serif" ', 1).strip()

@@ -1,9 +1,9 @@
-"""Which episodes a report shows, and how conversations and other calls are laid out for reading.
+"""The choice of episodes for a report, and the layout of conversations and other calls.
 
-Always holds: an episode and the baseline's at the same task, seed, fold and run stand together; no message is left out
-silently: one that is cut says how much is missing, and what the page has no room for is counted; what several
-conversations begin with stands once, word for word, as an opening that they refer to; an episode whose demonstrations
-were exchanged on the way says which they were.
+Always holds: an episode and the baseline's at the same task, seed, fold and run are shown together; no message is left
+out silently: a cut one says how much is missing, and those without room on the page are counted; a shared beginning of
+several conversations is shown once, word for word, as an opening to which they refer; an episode whose demonstrations
+were exchanged on the way lists them.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from seasoned.traces.conversation import conversation, spoken
 from seasoned.types import Lesson, Message, Trajectory
 
 MESSAGE_LIMIT, MESSAGES_LIMIT = 4000, 60
-"""Characters of a message, and messages, that are shown of an episode that was chosen."""
+"""The most characters of a message, and the most messages, shown for a chosen episode."""
 WHOLE_MESSAGE_LIMIT = 50_000
-"""Characters of a message that are shown where every conversation can be read."""
+"""The most characters of a message shown in the list of all conversations."""
 EPISODES_ROOM, CALLS_ROOM = 8_000_000, 4_000_000
-"""Characters of all conversations, and of all other calls, on a page."""
+"""The most characters of all conversations, and of all other calls, on a page."""
 NAMED = 4000
-"""Episodes, and calls, that a page names at most."""
-_WORTH = 400  # characters that an opening saves at the least
+"""The most episodes, and the most calls, that a page names."""
+_MIN_SAVED = 400  # characters that an opening must save
 
 _MOVES = {
     (False, True): ("F=>T", "not solved before, solved now", "gain"),
@@ -41,10 +41,10 @@ Purpose = Literal["learning", "reflecting", "recalling"]
 
 
 class Call(BaseModel):
-    """One line of `calls.jsonl`: what was asked, what came back, and for what.
+    """One line of `calls.jsonl`: the messages, the reply and the purpose of a model call.
 
-    `condition` is that of the pool or of the episode, "training", or "" where conditions share what was asked; learning
-    is about no task; `trial` is the attempt that a reflection was for.
+    `condition` is the condition of the pool or episode, "training", or "" if conditions share the call; calls for
+    learning have no task; `trial` is the attempt that a reflection was for.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -68,31 +68,31 @@ class Call(BaseModel):
 def choose_episodes(summary: Summary, rows: Sequence[Row], *, limit: int = 12) -> list[str]:
     """Ids of the trajectories worth reading: the method's episodes and the baseline's at the same tasks.
 
-    Three tasks that the method solved and the baseline did not, two the other way round, one that neither solved;
-    short ones first, and those with lessons before those without; each task once of its kind.
+    The choice is three tasks that only the method solved, two that only the baseline solved, and one that neither
+    solved; episodes with lessons and short ones come first, and no task is repeated among tasks of one kind.
 
     Args:
-        summary: Of the run.
-        rows: The rows it was built from.
-        limit: Trajectories at most.
+        summary: The summary of the run.
+        rows: The rows of the summary.
+        limit: The most trajectories.
 
     Returns:
-        Trajectory ids; empty when there is no method.
+        Trajectory ids; empty if there is no method.
     """
     tested = [row for row in final(rows) if row.counted]
     before = {row.key: row for row in tested if row.condition == summary.baseline}
     after = [row for row in tested if row.condition == summary.method]
     if not before:
-        wanted = [row for solved in (True, False) for row in [one for one in after if one.solved is solved][:3]]
-        return [row.trajectory_id for row in wanted if row.trajectory_id][:limit]
+        examples = [row for solved in (True, False) for row in [one for one in after if one.solved is solved][:3]]
+        return [row.trajectory_id for row in examples if row.trajectory_id][:limit]
     after.sort(key=lambda row: (not row.lesson_ids, row.turns, len(row.task), row.key))
     chosen: list[str] = []
     for move, places in (((False, True), 3), ((True, False), 2), ((False, False), 1)):
-        alike: dict[str, Row] = {}
+        by_task: dict[str, Row] = {}
         for row in after:
             if row.key in before and (before[row.key].solved, row.solved) == move:
-                alike.setdefault(row.task_id, row)
-        for row in list(alike.values())[:places]:
+                by_task.setdefault(row.task_id, row)
+        for row in list(by_task.values())[:places]:
             chosen += [row.trajectory_id, before[row.key].trajectory_id]
     return list(dict.fromkeys(one for one in chosen if one))[:limit]
 
@@ -100,7 +100,7 @@ def choose_episodes(summary: Summary, rows: Sequence[Row], *, limit: int = 12) -
 def views(
     summary: Summary, rows: Sequence[Row], trajectories: Sequence[Trajectory], lessons: Sequence[Lesson]
 ) -> list[dict[str, Any]]:
-    """Episodes of one task and run together, the baseline's first; each with what it had recalled."""
+    """The episodes grouped by task and run, the baseline's first, each with its recalled lessons."""
     row_of = {row.trajectory_id: row for row in rows if row.trajectory_id}
     texts = {lesson.id: lesson for lesson in lessons}
     groups: dict[EpisodeKey | str, list[tuple[Row | None, Trajectory]]] = {}
@@ -125,7 +125,7 @@ def views(
 
 
 def _order(row: Row | None, baseline: str) -> tuple[bool, int]:
-    """The baseline's first, then by trial."""
+    """The sort key: the baseline's episodes first, then by trial."""
     return (row is None or row.condition != baseline, row.trial if row else 0)
 
 
@@ -143,7 +143,7 @@ def _attempt(row: Row | None, trajectory: Trajectory, lessons: Mapping[str, Less
 
 
 def _facts(row: Row | None, trajectory: Trajectory) -> dict[str, Any]:
-    """What is said of every episode."""
+    """The facts shown for every episode."""
     success = row.solved if row and row.counted else trajectory.outcome.success
     used = trajectory.usage
     return {
@@ -158,9 +158,9 @@ def _facts(row: Row | None, trajectory: Trajectory) -> dict[str, Any]:
 
 
 def exchanged(trajectory: Trajectory) -> list[tuple[int, list[str]]]:
-    """Which demonstrations stood before the task, from which step on (1 is the first); [] where they stayed the same.
+    """The demonstrations before the task, with the step from which on (1 is the first); [] if they stayed the same.
 
-    The conversation that was kept begins with the last of them.
+    The stored conversation begins with the last demonstrations.
     """
     kept = trajectory.meta.get("demonstrations")
     sets = []
@@ -175,7 +175,7 @@ def exchanged(trajectory: Trajectory) -> list[tuple[int, list[str]]]:
 
 
 class Conversation(NamedTuple):
-    """To be laid out: its group, what is said of it, what it is about, and its messages."""
+    """A conversation to lay out: its group, the facts to show, the id of its subject (such as a task), its messages."""
 
     group: str
     view: dict[str, Any]
@@ -190,11 +190,11 @@ def every_episode(
 
     Args:
         rows: The rows of the run, for condition, trial and verdict.
-        trajectories: All of them.
-        room: Characters of conversations; those for which none is left are named without their messages.
+        trajectories: All trajectories.
+        room: The most characters of conversations; the rest are named without their messages.
 
     Returns:
-        As `laid_out`, and `numbers`: those of the named episodes by the whole id.
+        As `laid_out`, plus `numbers`: the numbers of the named episodes by full id.
     """
     row_of = {row.trajectory_id: row for row in rows if row.trajectory_id}
     numbers = {one.id: number for number, one in enumerate(trajectories[:NAMED], 1)}
@@ -209,23 +209,23 @@ def every_episode(
 
 
 def every_call(calls: Sequence[Call], *, room: int = CALLS_ROOM) -> dict[str, Any]:
-    """All calls that are no turn of an agent, each with its reply, by purpose and condition in their order.
+    """All calls outside the agents' turns, each with its reply, by purpose and condition.
 
     Args:
-        calls: All of them.
-        room: Characters of prompts and replies; those for which none is left are named without them.
+        calls: All calls.
+        room: The most characters of prompts and replies; the rest are named without them.
 
     Returns:
         As `laid_out`.
     """
     named = []
     for number, call in enumerate(calls[:NAMED], 1):
-        of = gathering(call.condition) if call.condition == "training" else label(call.condition)
+        owner = gathering(call.condition) if call.condition == "training" else label(call.condition)
         where = f"seed {call.seed}, fold {call.fold}" if call.seed or call.fold else ""
         trial = f"for R{call.trial}" if call.trial else ""
         title = _title(f"call {number}", where, trial, call.task if call.task_id else call.reply)
         messages = spoken([*call.messages, {"role": "assistant", "content": call.reply}])
-        group = f"{call.purpose}, {of if call.condition else 'test tasks'}"
+        group = f"{call.purpose}, {owner if call.condition else 'test tasks'}"
         named.append(Conversation(group, {"title": title}, str(number), messages))
     return laid_out(named, room, len(calls))
 
@@ -241,16 +241,16 @@ def _group(row: Row | None, trajectory: Trajectory) -> str:
 
 
 def laid_out(named: Iterable[Conversation], room: int, total: int) -> dict[str, Any]:
-    """Conversations in groups: what several of them begin with, about different things, is taken out as an opening.
+    """Conversations in groups; a beginning that conversations about different subjects share becomes an opening.
 
     Args:
         named: The conversations, in order.
-        room: Characters; conversations for which none is left have no messages.
-        total: How many there are, those that are not even named among them.
+        room: The most characters; conversations without room have no messages.
+        total: The number of all conversations, including those not named.
 
     Returns:
-        groups: list of {name, episodes: list of what is said of each, with `opening` (the number of an opening or 0)
-        and `messages` (what follows it, or None where there was no room)}; openings: list of messages, numbered from 1;
+        groups: list of {name, episodes: list of the facts of each, with `opening` (the number of an opening or 0) and
+        `messages` (those after the opening, or None without room)}; openings: list of messages, numbered from 1;
         whole: how many have their messages; missing: how many have not.
     """
     cut_short = [
@@ -281,7 +281,7 @@ def _size(messages: Iterable[tuple[str, str]]) -> int:
 
 
 def _shared_lengths(named: Sequence[Conversation]) -> list[int]:
-    """How many first messages each conversation has in common with one at another task; 0 where that saves little."""
+    """How many first messages each conversation shares with one about another subject; 0 if that saves little."""
     users: dict[int, set[str]] = {}
     for one in named:
         for prefix in _prefixes(one.messages):
@@ -289,12 +289,12 @@ def _shared_lengths(named: Sequence[Conversation]) -> list[int]:
     lengths = []
     for one in named:
         shared = sum(len(users[prefix]) > 1 for prefix in _prefixes(one.messages))
-        lengths.append(shared if _size(one.messages[:shared]) >= _WORTH else 0)
+        lengths.append(shared if _size(one.messages[:shared]) >= _MIN_SAVED else 0)
     return lengths
 
 
 def _prefixes(messages: Messages) -> list[int]:
-    """One number for each beginning of the conversation, the same for the same beginning."""
+    """A hash for each beginning of the conversation."""
     prefixes, prefix = [], 0
     for message in messages:
         prefix = hash((prefix, message))
@@ -303,14 +303,14 @@ def _prefixes(messages: Messages) -> list[int]:
 
 
 def readable(laid: Mapping[str, Any]) -> str:
-    """One sentence on which episodes the page holds."""
+    """A sentence about the episodes on the page."""
     missing = laid["missing"]
     rest = f" The other {missing:,} did not fit; read one with seasoned replay and its id." if missing else ""
     return f"{laid['whole']:,} whole conversations, as the model saw them.{rest} All of them are in trajectories.jsonl."
 
 
 def readable_calls(laid: Mapping[str, Any]) -> str:
-    """One sentence on which calls the page holds."""
+    """A sentence about the calls on the page."""
     rest = f" The other {laid['missing']:,} would not fit." if laid["missing"] else ""
     shown = f"{laid['whole']:,} model calls outside the agents' turns, each with its reply."
     return f"{shown}{rest} All that were kept are in calls.jsonl."

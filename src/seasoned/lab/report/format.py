@@ -1,6 +1,6 @@
-"""How figures are written in every report.
+"""The format of figures in every report.
 
-Always holds: a figure that is unknown is an em dash, never 0.
+Always holds: an unknown figure is an em dash, never 0.
 """
 
 from __future__ import annotations
@@ -9,13 +9,13 @@ from seasoned.lab.report.summary import Score, Solved, Spent
 from seasoned.text import UNKNOWN, count
 
 MAX_CATEGORIES = 40
-"""So many categories stand in a table; more are in summary.json."""
+"""The most categories in a table; summary.json has all."""
 MINUS = "\N{MINUS SIGN}"
 GATHERING = "gathering"
 
 
 def gathering(name: str) -> str:
-    """What the attempts of a condition at training tasks are called."""
+    """The name for the attempts of a condition at training tasks."""
     return GATHERING if name == "training" else f"{name}, {GATHERING}"
 
 
@@ -30,7 +30,7 @@ def interval(bounds: tuple[float, float] | list[float] | None) -> str:
 
 
 def signed(value: float | None, digits: int = 1) -> str:
-    """A difference with its sign; what rounds to nothing has none."""
+    """A difference with its sign, or without one if it rounds to 0."""
     if value is None:
         return UNKNOWN
     shown = f"{abs(value):.{digits}f}"
@@ -55,7 +55,7 @@ def p_clause(p: float) -> str:
 
 
 def cost(dollars: float | None) -> str:
-    """US dollars; an em dash where the price is unknown."""
+    """US dollars; an em dash if the price is unknown."""
     if dollars is None:
         return UNKNOWN
     if dollars == 0:
@@ -65,26 +65,26 @@ def cost(dollars: float | None) -> str:
 
 def duration(seconds: float) -> str:
     """Seconds for people: 48 s, 5 min 12 s, 2 h 5 min."""
-    whole = round(seconds)
-    if whole < 60:
-        return f"{whole} s"
-    if whole < 3600:
-        return f"{whole // 60} min {whole % 60} s"
-    return f"{whole // 3600} h {whole % 3600 // 60} min"
+    total = round(seconds)
+    if total < 60:
+        return f"{total} s"
+    if total < 3600:
+        return f"{total // 60} min {total % 60} s"
+    return f"{total // 3600} h {total % 3600 // 60} min"
 
 
 def share(part: int, whole: int) -> float | None:
-    """The part of the whole; None where there is no whole."""
+    """The part divided by the whole; None if the whole is 0."""
     return part / whole if whole else None
 
 
 def decimal(value: float | None, digits: int = 1) -> str:
-    """A number with so many digits behind the point."""
+    """A number with `digits` decimal places."""
     return UNKNOWN if value is None else f"{value:.{digits}f}"
 
 
 def solved_cell(part: Solved | None) -> str:
-    """Solved of how many."""
+    """The number of solved tasks, of all: 12/20."""
     return f"{part.successes}/{part.n}" if part else UNKNOWN
 
 
@@ -94,11 +94,11 @@ def accuracy_cell(score: Score) -> str:
 
 
 def prompt_cell(spent: Spent) -> str:
-    """Prompt tokens, with the part of them that came from a cache."""
+    """Prompt tokens, with the share that came from a cache."""
     prompt, cached = spent.tokens.prompt, spent.tokens.cached
     return f"{count(prompt)} ({percent(cached / prompt, 0)})" if prompt else count(prompt)
 
 
 def is_partial(reward: float | None, rate: float | None) -> bool:
-    """Whether an attempt earned something between nothing and all: a success earns 1, so the means part then."""
+    """Whether some attempt earned a reward between 0 and 1: then the mean reward differs from the success rate."""
     return reward is not None and rate is not None and abs(reward - rate) > 1e-9

@@ -1,6 +1,6 @@
 """A table as data, and its two forms: for the terminal, and as JSON.
 
-Always holds: foreign text is never read as markup; a number is never cut short to fit (whole columns give way instead).
+Always holds: text from elsewhere is never read as markup; a number is never cut to fit (columns are left out instead).
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from seasoned.text import clean
 if TYPE_CHECKING:
     import rich.table
 
-_WELL, _LEAST = 24, 12  # characters with which a longer text is read well, and that it has at the least
+_TEXT_WIDTH, _MIN_TEXT_WIDTH = 24, 12  # characters of a text column that reads well, and of the narrowest one
 
 
 @dataclass(frozen=True)
 class Column:
-    """A heading (its lines parted by newlines), whether numbers stand below, and whether it may give way."""
+    """A heading (with newlines), whether it is a column of numbers, and whether it may be left out."""
 
     name: str
     number: bool = True
@@ -27,22 +27,22 @@ class Column:
 
 
 def columns(*names: str | Column, words: int = 1) -> tuple[Column, ...]:
-    """Columns under these headings: words in the first so many of them, numbers in the others."""
+    """Columns with these headings: text in the first `words` of them, numbers in the others."""
     return tuple(
         Column(name, number=place >= words) if isinstance(name, str) else name for place, name in enumerate(names)
     )
 
 
 def spare(name: str) -> Column:
-    """A column of numbers that may give way."""
+    """A column of numbers that may be left out."""
     return Column(name, spare=True)
 
 
 @dataclass(frozen=True)
 class Line:
-    """One line: cells as shown, the values behind them, and whether it is the main one.
+    """One line: its cells as shown, their values, and whether it is the main line.
 
-    `source` says whose figure it is where it is not ours: "gpt-3.5-turbo, paper".
+    `source` is the origin of a figure that is not ours: "gpt-3.5-turbo, paper".
     """
 
     cells: tuple[str, ...]
@@ -53,7 +53,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Table:
-    """A title, columns, lines of as many cells, and footnotes."""
+    """A title, columns, lines with a cell per column, and footnotes."""
 
     title: str
     columns: tuple[Column, ...]
@@ -62,24 +62,24 @@ class Table:
 
 
 def to_rich(table: Table, width: int | None = None) -> rich.table.Table:
-    """For the terminal: numbers to the right, another model's figures dimmed under its name.
+    """The table for a terminal: numbers aligned right, another model's figures dimmed under its name.
 
     Args:
-        table: What to draw.
-        width: Columns of the terminal; where they do not suffice, columns are left out from the right, first those
-            that may give way and then others, and a footnote names them.
+        table: The table to draw.
+        width: The terminal's width in characters. In a narrow terminal, columns are left out from the right, first
+            spare ones and then others, and a footnote names them.
     """
     from rich.text import Text
 
     kept = list(range(len(table.columns)))
     if width is not None:
-        # What may give way does so before a text is narrow, and others before a text is hardly to be read.
+        # Spare columns go before text gets narrow, other columns before it gets unreadable.
         spare = [place for place in kept if table.columns[place].spare]
-        for most, last in ((_WELL, spare), (_LEAST, kept[2:])):
-            for place in reversed(last):
-                if place in kept and _needed(table, kept, most) > width:
+        for text_width, candidates in ((_TEXT_WIDTH, spare), (_MIN_TEXT_WIDTH, kept[2:])):
+            for place in reversed(candidates):
+                if place in kept and _needed(table, kept, text_width) > width:
                     kept.remove(place)
-    drawn = _drawn(table, kept)
+    drawn = _draw(table, kept)
     notes = list(table.notes)
     if left_out := [_flat(column.name) for place, column in enumerate(table.columns) if place not in kept]:
         notes.append(f"Not shown in this narrow terminal: {', '.join(left_out)}.")
@@ -89,16 +89,16 @@ def to_rich(table: Table, width: int | None = None) -> rich.table.Table:
     return drawn
 
 
-def _needed(table: Table, kept: Sequence[int], most: int) -> int:
-    """The width of these columns where a text has `most` characters."""
+def _needed(table: Table, kept: Sequence[int], text_width: int) -> int:
+    """The width of these columns with at most `text_width` characters of text in each."""
     from rich.console import Console
     from rich.measure import Measurement
 
     console = Console(width=10_000)
-    return Measurement.get(console, console.options, _drawn(table, kept, most)).maximum
+    return Measurement.get(console, console.options, _draw(table, kept, text_width)).maximum
 
 
-def _drawn(table: Table, kept: Sequence[int], most: int | None = None) -> rich.table.Table:
+def _draw(table: Table, kept: Sequence[int], text_width: int | None = None) -> rich.table.Table:
     import rich.table
     from rich import box
     from rich.text import Text
@@ -111,7 +111,7 @@ def _drawn(table: Table, kept: Sequence[int], most: int | None = None) -> rich.t
         if column.number:
             drawn.add_column(head, justify="right", no_wrap=True, overflow="fold")
         else:
-            drawn.add_column(head, overflow="fold", max_width=most)
+            drawn.add_column(head, overflow="fold", max_width=text_width)
     source = ""
     for line in table.lines:
         if line.source and line.source != source:
@@ -129,7 +129,7 @@ def _flat(text: str) -> str:
 
 
 def to_json(table: Table) -> dict[str, Any]:
-    """The values behind the table: title, columns, rows (each with its `source`, "" for ours), notes."""
+    """The table's values: title, columns, rows (each with its `source`, "" for ours), notes."""
     return {
         "title": table.title,
         "columns": [_flat(column.name) for column in table.columns],

@@ -1,7 +1,7 @@
-"""The sentences of a report: one that says what was found, and remarks that keep it honest.
+"""The sentences of a report: the headline with the result, and remarks that qualify it.
 
-Always holds: a difference is claimed only where the exact test of the pair gives p < 0.05 on the tasks that both
-conditions finished; the test that is named is the one that was made; whatever was left out of the figures is said.
+Always holds: a difference is claimed only if the exact test of the pair gives p < 0.05 on the tasks that both
+conditions finished; the named test is the one that was made; a remark names whatever the figures leave out.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from seasoned.types import Trajectory, Usage
 ALPHA = 0.05
 _DETAIL = 300  # characters of an error
 _EMPTY = {
-    "length": "{} empty as the limit of tokens was reached before the first word (what a model considers counts, too): "
-    "raise agent.think_tokens, agent.answer_tokens and agent.note_tokens, or agent.action_tokens where it acts.",
-    "content_filter": "{} empty as the server's filter of contents took the words away.",
-    "other": "{} empty, and why is not known.",
+    "length": "{} empty because the token limit was reached before the first word (reasoning counts, too): "
+    "raise agent.think_tokens, agent.answer_tokens and agent.note_tokens, or agent.action_tokens if the agent acts.",
+    "content_filter": "{} empty because of the server's content filter.",
+    "other": "{} empty for an unknown reason.",
 }
-"""What is said of empty replies, by why they ended."""
+"""Remarks on empty replies, by finish reason."""
 
 
 def headline(summary: Summary) -> str:
-    """One sentence on the method against the baseline, or on what there is when one of them is missing."""
+    """A sentence that compares the method with the baseline, or describes the only one that there is."""
     method, baseline = summary.condition(summary.method), summary.condition(summary.baseline)
     if method is not None and baseline is not None and baseline.n and not method.n:
         return f"{label(method.name)} finished no test episode; {label(baseline.name)} solved {_score(baseline)}."
@@ -48,13 +48,13 @@ def _compared(method: Condition, baseline: Condition, pair: Pair) -> str:
     if pair.p >= ALPHA:
         rest = f"{before} without notes" if disabled else f"{label(baseline.name)} {before}"
         return f"No difference was found: {name} solved {after} of {pair.n}{scope}, {rest} ({test})."
-    more = f"{after - before} more" if after > before else f"{before - after} fewer"
+    change = f"{after - before} more" if after > before else f"{before - after} fewer"
     other = "without notes" if disabled else label(baseline.name)
-    return f"{name} solved {after} of {pair.n}{scope}, {more} than {other} ({before}; {test})."
+    return f"{name} solved {after} of {pair.n}{scope}, {change} than {other} ({before}; {test})."
 
 
 def test_words(pair: Pair) -> str:
-    """The test of a pair and its p, in a few words."""
+    """The name and p of a pair's test, in a few words."""
     if pair.test == "mcnemar":
         return f"exact McNemar {p_clause(pair.p)}"
     return f"exact sign-flip test over {pair.tasks} tasks, {p_clause(pair.p)}"
@@ -65,7 +65,7 @@ def _score(solved: Solved) -> str:
 
 
 def remarks(summary: Summary) -> list[str]:
-    """What a reader has to know for the figures to be true, one sentence each."""
+    """The sentences that a reader needs to understand the figures correctly."""
     all_of = summary.conditions
     sentences = []
     if errors := _listed({one.name: one.errors for one in all_of}):
@@ -93,7 +93,7 @@ def remarks(summary: Summary) -> list[str]:
 
 
 def _audited(summary: Summary) -> list[str]:
-    """What an audit says: whether a lift survives lessons that cannot help."""
+    """The results of an audit: whether a lift survives lessons that cannot help."""
     sentences = []
     for one in summary.conditions:
         base, plus, how = one.name.rpartition("+")
@@ -107,9 +107,9 @@ def _audited(summary: Summary) -> list[str]:
         survives = ahead <= 0 or against.p >= ALPHA
         verdict = (
             f"with {how} lessons it solves about as many ({test_words(against)}), so the gain is not shown to come "
-            "from what the lessons say"
+            "from the lessons' content"
             if survives
-            else f"with {how} lessons it solves {ahead:.1f} points fewer ({test_words(against)}), so the words matter"
+            else f"with {how} lessons it solves {ahead:.1f} points fewer ({test_words(against)}): the content matters"
         )
         sentences.append(f"Audit of {label(base)}: {verdict}.")
     return sentences
@@ -144,10 +144,7 @@ def _once(all_of: Sequence[Condition]) -> str:
 
 
 def reply_remarks(trajectories: Sequence[Trajectory]) -> list[str]:
-    """What was said at the last error of the server, and how many replies came without a word.
-
-    Empty replies were taken as thoughts, actions and answers.
-    """
+    """The last server error, and how many replies were empty; these served as thoughts, actions and answers."""
     errors = [one.outcome.detail for one in trajectories if one.outcome.reason == "error" and one.outcome.detail]
     sentences = [f"The last error was: {one_line(errors[-1], _DETAIL)}"] if errors else []
     empty = [counts for one in trajectories if isinstance(counts := one.meta.get("empty"), dict)]
@@ -158,7 +155,7 @@ def reply_remarks(trajectories: Sequence[Trajectory]) -> list[str]:
 
 
 def learning_remark(learning: Mapping[str, Usage], names: Sequence[str]) -> list[str]:
-    """What learning took beside the test episodes, said once for conditions with the same lessons."""
+    """The usage of learning, which test episodes do not include, named once for conditions that share lessons."""
     groups: dict[str, list[str]] = {}
     for name, shown in {**{name: label(name) for name in names}, "training": GATHERING}.items():
         if (used := learning.get(name, Usage())).calls:
@@ -172,13 +169,13 @@ def learning_remark(learning: Mapping[str, Usage], names: Sequence[str]) -> list
 def empty_pool(
     conditions: Sequence[str], seed: int, fold: int, among: Sequence[tuple[int, int]], problems: Sequence[str]
 ) -> str:
-    """That a pool holds no lesson, whose it is, and why."""
+    """A sentence about a pool without lessons: its conditions, and the reason."""
     where = place(seed, fold, among)
     reason = problems[0] if problems else "no reply contained a usable lesson"
     return f"{', '.join(map(label, conditions))} learned no lesson{where and f' in {where}'}: {reason.rstrip('.')}."
 
 
 def place(seed: int, fold: int, among: Sequence[tuple[int, int]]) -> str:
-    """Which seed and fold this is, as far as there are others: "seed 1, fold 0", "fold 0", or ""."""
+    """The seed and the fold, each only if there are several: "seed 1, fold 0", "fold 0", or ""."""
     seeds, folds = ({one[i] for one in among} for i in (0, 1))
     return ", ".join([*([f"seed {seed}"] if len(seeds) > 1 else []), *([f"fold {fold}"] if len(folds) > 1 else [])])

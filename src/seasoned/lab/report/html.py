@@ -1,7 +1,7 @@
-"""report.html: one file a person opens, reads and prints, with nothing to fetch.
+"""report.html: one file to open, read and print, which loads nothing from elsewhere.
 
-Always holds: whatever a model, a benchmark or a config says is escaped, cut to a readable length and kept from turning
-the direction of the text around it; the page's own policy forbids scripts and every request.
+Always holds: text from models, benchmarks and configs is escaped, cut to a readable length, and cannot change the
+direction of the text around it; the page's own policy forbids scripts and every request.
 """
 
 from __future__ import annotations
@@ -69,14 +69,14 @@ def render(
     """The report of a run as a page. Without matplotlib the plots are left out, and the page says so.
 
     Args:
-        summary: Of the run.
-        rows: The rows it was built from.
-        trajectories: Whole episodes to read, for instance those that `choose_episodes` names. Two of one task, seed and
-            fold stand together.
-        lessons: The lessons of the run, to show what an episode had recalled.
+        summary: The summary of the run.
+        rows: The rows of the summary.
+        trajectories: The episodes to read, for instance from `choose_episodes`. Two of one task, seed and fold are
+            shown together.
+        lessons: The lessons of the run, to show which ones an episode recalled.
         config_text: The resolved config, shown as it is.
-        everything: All episodes of the run, to be read whole and closed at first.
-        calls: All model calls that are no turn of an agent, in the same manner.
+        everything: All episodes of the run, shown complete but folded.
+        calls: All model calls outside the agents' turns, shown likewise.
     """
     from markupsafe import Markup
 
@@ -92,7 +92,7 @@ def render(
         published=_published(summary),
         pairs=pairs_table(summary),
         few_pairs=FEW,
-        # Drawn here from figures and escaped names alone: the only text that the template takes as it is.
+        # Safe without escaping, since plots contain only figures and escaped names.
         figures=[(title, Markup(svg), caption) for title, svg, caption in figures],
         figures_missing=missing,
         tables=[table for make in _MORE if (table := make(summary))],
@@ -159,7 +159,7 @@ def _moment(stamp: str) -> datetime | None:
 
 
 def _tiles(summary: Summary) -> list[tuple[str, str, str]]:
-    """Big figure, what it is, small print: the method, the baseline, the difference, what it took."""
+    """(figure, name, small print) of the method, the baseline, their difference, and the usage."""
     tiles = []
     for one in (summary.condition(summary.method), summary.condition(summary.baseline)):
         if one and one.n:
@@ -181,25 +181,25 @@ def _tiles(summary: Summary) -> list[tuple[str, str, str]]:
 
 
 def _published(summary: Summary) -> Table | None:
-    """All the papers' figures for the benchmark, where the main table leaves some out."""
+    """All published figures for the benchmark, if the main table leaves some out."""
     everything = main_table(summary, which="all")
-    own = sum(bool(line.source) for line in main_table(summary).lines)
+    shown = sum(bool(line.source) for line in main_table(summary).lines)
     lines = tuple(line for line in everything.lines if line.source)
-    return Table("", everything.columns, lines) if len(lines) > own else None
+    return Table("", everything.columns, lines) if len(lines) > shown else None
 
 
 def _problems(summary: Summary) -> list[tuple[str, list[str]]]:
-    """What learning could not use: (whose it was, sentences) for each pool."""
+    """The problems of learning: (conditions and place, sentences) for each pool."""
     among = [(part.seed, part.fold) for one in summary.conditions for part in one.per_seed]
     listed = []
     for pool in summary.problems:
-        whose = (", ".join(map(label, pool.conditions)), place(pool.seed, pool.fold, among))
-        listed.append((", ".join(filter(None, whose)), [cut(text, PROBLEM_LIMIT) for text in pool.problems]))
+        parts = (", ".join(map(label, pool.conditions)), place(pool.seed, pool.fold, among))
+        listed.append((", ".join(filter(None, parts)), [cut(text, PROBLEM_LIMIT) for text in pool.problems]))
     return listed
 
 
 def _figures(summary: Summary) -> tuple[list[tuple[str, str, str]], str]:
-    """(title, SVG, caption) of each plot that has something to show, and why there are none."""
+    """(title, SVG, caption) of each non-empty plot, and the reason if there are none."""
     try:
         drawn = [(figure.heading(summary), figure.svg(summary), figure.caption) for figure in FIGURES]
     except MissingExtraError as error:

@@ -1,9 +1,8 @@
-"""The judged attempts of a run as a log of inspect-ai: an `.eval` file, which is a zip archive of JSON.
+"""The test attempts of a run as a log of inspect-ai: an `.eval` file, which is a zip archive of JSON.
 
-Written in inspect-ai's log format, version 2, without its package. Always holds: a log is of one condition; each task
-of the test is one sample, and each repetition of the test one of its epochs; a sample is scored if its row counts, and
-then as the report counts it; an infrastructure error is the error of its sample and no score; a log is written whole
-or not at all.
+The format is version 2 of inspect-ai's log; its package is not needed. Always holds: a log has one condition; each test
+task is one sample, and each repetition of the test is an epoch; a sample has the score of the report, or none if its
+row does not count; an infrastructure error is the sample's error; a log is written completely or not at all.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ from seasoned.traces.source import load
 from seasoned.types import Trajectory, Usage
 
 SOLVED, REWARD = "solved", "reward"
-"""The scorers: "C" or "I", and the benchmark's reward where there is one."""
+"""The scorers: "C" or "I", and the benchmark's reward if there is one."""
 _VERSION = 2
 _LIMITS = {"step_limit": "turn", "budget": "token"}
 _SUMMARY = ("id", "epoch", "input", "target", "scores", "model_usage", "metadata", "completed_at")
@@ -38,16 +37,16 @@ def write_log(path: Path, run: Run, condition: str, rows: Sequence[Row], traject
 
     Args:
         path: the file to write.
-        run: of the run's summary.
-        condition: whose attempts.
+        run: from the run's summary.
+        condition: the condition to write.
         rows: the run's results, of all conditions.
-        trajectories: by id, those of the condition's rows at least.
+        trajectories: by id, at least those of the condition's rows.
 
     Returns:
         The number of samples.
 
     Raises:
-        DataError: if the run lacks an attempt of the results, or the file cannot be written.
+        DataError: an attempt of the results is missing, or the file cannot be written.
     """
     judged = [row for row in final(rows) if row.condition == condition]
     samples = [_sample(row, _attempt(row, trajectories), run) for row in judged]
@@ -57,17 +56,17 @@ def write_log(path: Path, run: Run, condition: str, rows: Sequence[Row], traject
     ]
     entries += [(f"samples/{sample['id']}_epoch_{sample['epoch']}.json", sample) for sample in samples]
     entries += [("summaries.json", [_summary(sample) for sample in samples]), ("header.json", header)]
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        with zipfile.ZipFile(beside, "w", zipfile.ZIP_DEFLATED) as archive:
+        with zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED) as archive:
             for name, value in entries:
                 archive.writestr(name, json.dumps(value, ensure_ascii=False))
-        beside.replace(path)
+        temporary.replace(path)
     except OSError as error:
         raise DataError(f"{path} cannot be written: {error.strerror or error}; name another file") from error
     finally:
         with suppress(OSError):
-            beside.unlink()
+            temporary.unlink()
     return len(samples)
 
 
@@ -102,8 +101,8 @@ def _sample(row: Row, trajectory: Trajectory, run: Run) -> dict[str, Any]:
         "total_time": row.usage.seconds,
     }
     if row.reason == "error":
-        told = trajectory.outcome.detail or "an infrastructure error ended the attempt"
-        sample["error"] = {"message": told, "traceback": "", "traceback_ansi": ""}
+        message = trajectory.outcome.detail or "an infrastructure error ended the attempt"
+        sample["error"] = {"message": message, "traceback": "", "traceback_ansi": ""}
     if row.reason in _LIMITS:
         used = row.turns if row.reason == "step_limit" else row.usage.tokens
         sample["limit"] = {"type": _LIMITS[row.reason], "limit": used}
@@ -111,11 +110,11 @@ def _sample(row: Row, trajectory: Trajectory, run: Run) -> dict[str, Any]:
 
 
 def _scores(row: Row, trajectory: Trajectory) -> dict[str, Any]:
-    """The scores of a row that counts: a task whose end nobody knows has none."""
+    """The scores of a row; none if it does not count."""
     if not row.counted:
         return {}
-    told = {"answer": row.answer, "explanation": trajectory.outcome.detail or row.reason}
-    scores = {SOLVED: {"value": "C" if row.solved else "I", **told}}
+    explanation = {"answer": row.answer, "explanation": trajectory.outcome.detail or row.reason}
+    scores = {SOLVED: {"value": "C" if row.solved else "I", **explanation}}
     return scores | ({REWARD: {"value": row.reward}} if _known(row.reward) else {})
 
 
@@ -146,7 +145,7 @@ def _call(id: str, name: str, raw: str) -> dict[str, Any]:
 
 
 def _output(messages: Sequence[Mapping[str, Any]], model: str) -> dict[str, Any]:
-    """What the model said last, as inspect-ai shows it of a sample."""
+    """The model's last message, which inspect-ai shows as the output of a sample."""
     last = next((message for message in reversed(messages) if message["role"] == "assistant"), None)
     return {"model": model, "choices": [{"message": last, "stop_reason": "stop"}] if last else []}
 
@@ -209,6 +208,6 @@ def _header(run: Run, condition: str, judged: Sequence[Row], samples: Sequence[M
 
 
 def _result(scorer: str, metric: str, values: Sequence[float]) -> dict[str, Any]:
-    """The mean of a scorer's values; none of nothing."""
+    """The mean of a scorer's values, if there are any."""
     means = {metric: {"name": metric, "value": sum(values) / len(values)}} if values else {}
     return {"name": scorer, "scorer": scorer, "scored_samples": len(values), "metrics": means}

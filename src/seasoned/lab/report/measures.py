@@ -1,7 +1,7 @@
-"""What is measured on the rows of a run: lessons, trials, several runs of the test, guidance, tokens by part.
+"""Measures on the rows of a run: lessons, trials, several runs of the test, guidance, tokens by part.
 
-Always holds: an episode that an error of the server ended is no failure and no run; a figure that is not known is None,
-never 0; 0 <= pass^k <= mean <= pass@k <= 1.
+Always holds: an episode that a server error ended is neither a failure nor a run; an unknown figure is None, never 0;
+0 <= pass^k <= mean <= pass@k <= 1.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ Key = TypeVar("Key", bound=Hashable)
 TRAJECTORIES = "few-shot-trajectories"
 """The condition that heuristics are compared with at equal tokens."""
 FINISHED = frozenset({"answered", "won"})
-"""Reasons of attempts that came to an end of their own; all others were stopped."""
+"""The reasons of attempts that the agent ended; all others were stopped."""
 
 
 def interval(mean: float, n: int) -> tuple[float, float]:
-    """Wilson's 95% score interval for the mean of n quantities from 0 to 1; without any, (0.0, 1.0).
+    """Wilson's 95% score interval for the mean of n quantities from 0 to 1; (0.0, 1.0) if n is 0.
 
     Raises:
         DataError: the mean is out of range.
@@ -59,14 +59,14 @@ def interval(mean: float, n: int) -> tuple[float, float]:
 
 
 def score(counted: Sequence[Row]) -> Score:
-    """The rate of rows that count, its interval with distinct tasks as trials."""
+    """The success rate of counted rows, with an interval that takes distinct tasks as trials."""
     solved = sum(row.solved for row in counted)
     rate, tasks = share(solved, len(counted)), len({row.task_id for row in counted})
     return Score(n=len(counted), successes=solved, accuracy=rate, interval=interval(rate or 0.0, tasks))
 
 
 def spent(used: Usage) -> Spent:
-    """A usage as a summary has it."""
+    """A usage in the form of a summary."""
     tokens = Tokens(
         prompt=used.prompt_tokens, cached=used.cached_tokens, completion=used.completion_tokens, total=used.tokens
     )
@@ -74,11 +74,11 @@ def spent(used: Usage) -> Spent:
 
 
 def phases(rows: Sequence[Row], learning: Usage) -> Phases:
-    """What the parts of a condition used (ERL, table 4).
+    """The usage of a condition by part (ERL, table 4).
 
     Args:
         rows: The final test rows of one condition.
-        learning: What writing its lessons used.
+        learning: The usage of writing its lessons.
     """
     used, recall = (sum(parts, Usage()) for parts in ((row.usage for row in rows), (row.aside for row in rows)))
     rollout = _less(used, recall)
@@ -99,7 +99,7 @@ def _less(whole: Usage, part: Usage) -> Usage:
         completion_tokens=whole.completion_tokens - part.completion_tokens,
         calls=whole.calls - part.calls,
         replayed=whole.replayed - part.replayed,
-        # Sums of dollars differ in their last digits by the order in which they were added.
+        # Sums of dollars differ in their last digits with the order of addition.
         cost=round(max(0.0, (whole.cost or 0.0) - (part.cost or 0.0)), 12) if known else None,
         seconds=max(0.0, whole.seconds - part.seconds),
     )
@@ -109,10 +109,10 @@ def _less(whole: Usage, part: Usage) -> Usage:
 
 
 def by_trial(rows: Sequence[Row]) -> tuple[Trial, ...]:
-    """Cumulative figures by trial (Reflexion, figures 2 and 3; ExpeL, table 2); none where no task was tried twice.
+    """Cumulative figures by trial (Reflexion, figures 2 and 3; ExpeL, table 2); none if no task was tried twice.
 
-    A task is tried again until it is solved and stays solved; one that is not tried again stays as it is. A task whose
-    last attempt ended in an error of the server is left out of that trial's rate.
+    A solved task stays solved, and a task that is not tried again keeps its outcome. A task whose last attempt ended in
+    a server error is left out of that trial's rate.
 
     Args:
         rows: All attempts of one condition, at one number of training cases per seed and fold.
@@ -154,10 +154,9 @@ def by_trial(rows: Sequence[Row]) -> tuple[Trial, ...]:
 
 
 def endings(rows: Sequence[Row]) -> dict[Literal["success", "failed", "halted"], int]:
-    """How tasks ended (ExpeL, figures 25 to 27): solved, failed (it came to an end, a wrong one), or halted.
+    """How tasks ended (ExpeL, figures 25 to 27): solved, failed (with a wrong result), or halted.
 
-    Halted is whatever was stopped before an end of its own: by a limit on steps or tokens, in a loop, by the
-    environment.
+    Halted attempts were stopped by a limit on steps or tokens, in a loop, or by the environment.
     """
     counted = [row for row in rows if row.counted]
     solved = sum(row.solved for row in counted)
@@ -169,7 +168,7 @@ def endings(rows: Sequence[Row]) -> dict[Literal["success", "failed", "halted"],
 
 
 def runs_by_task(rows: Iterable[Row]) -> dict[tuple[int, int, str], list[bool]]:
-    """Solved or not, run by run, for each task of one condition: rows of one seed, fold and task are runs of it."""
+    """Solved or not in each run, by seed, fold and task, for one condition."""
     runs: dict[tuple[int, int, str], list[bool]] = {}
     for row in rows:
         if row.counted:
@@ -182,20 +181,20 @@ def reliability(
 ) -> tuple[AtK, ...]:
     """pass@k and pass^k with intervals (ERL, figure 3), for each k up to the most runs that a task has.
 
-    Means over tasks of the unbiased estimates; a task counts for k only where it was run k times. The intervals are
-    Wilson's, with tasks as trials: exact where the estimate of each task is 0 or 1, and wider than need be otherwise,
-    as no quantity between 0 and 1 varies more than one that is either. A task under several seeds or folds is estimated
-    under each, and is one trial of an interval.
+    Each figure is the mean of the unbiased estimates over tasks; a task counts for k only if it was run k times. The
+    intervals are Wilson's, with tasks as trials: exact if every task's estimate is 0 or 1, and otherwise wider than
+    necessary, since a quantity between 0 and 1 varies most if it is either. A task under several seeds or folds is
+    estimated under each, but is one trial of an interval.
 
     Args:
         runs: Whether each run of a task solved it.
-        task_of: The task of a key, where several keys are of the same one.
+        task_of: The task of a key, if several keys have the same task.
     """
     figures = []
     for k in range(1, max(map(len, runs.values()), default=0) + 1):
-        often = {key: each for key, each in runs.items() if len(each) >= k}
-        counts = [(len(each), sum(each)) for each in often.values()]
-        tasks = len({task_of(key) for key in often})
+        enough = {key: each for key, each in runs.items() if len(each) >= k}
+        counts = [(len(each), sum(each)) for each in enough.values()]
+        tasks = len({task_of(key) for key in enough})
         at, hat = (sum(f(n, c, k) for n, c in counts) / len(counts) for f in (stats.pass_at_k, stats.pass_hat_k))
         bounds = {"pass_at_interval": interval(at, tasks), "pass_hat_interval": interval(hat, tasks)}
         figures.append(AtK(k=k, n=len(counts), pass_at=at, pass_hat=hat, **bounds))
@@ -203,18 +202,18 @@ def reliability(
 
 
 def over_runs(rows: Iterable[Row]) -> Reliability:
-    """What a condition did over several runs of the test, as ERL's tables have it.
+    """The results of a condition over several runs of the test, as in ERL's tables.
 
     Args:
-        rows: Its final test rows, each task once a run.
+        rows: Its final test rows, each task once per run.
     """
-    own = [row for row in rows if row.counted]
-    by_run = [[row for row in own if row.repeat == turn] for turn in sorted({row.repeat for row in own})]
+    counted = [row for row in rows if row.counted]
+    by_run = [[row for row in counted if row.repeat == turn] for turn in sorted({row.repeat for row in counted})]
     rates = [sum(row.solved for row in run) / len(run) for run in by_run]
     rewards = [[row.reward for row in run if row.reward is not None] for run in by_run]
     mean, error = _mean_and_error(rates)
     reward, reward_error = _mean_and_error([sum(run) / len(run) for run in rewards if run])
-    figures = reliability(runs_by_task(own), task_of=lambda key: key[-1])
+    figures = reliability(runs_by_task(counted), task_of=lambda key: key[-1])
     return Reliability(
         rates=tuple(rates), mean=mean, error=error, reward=reward, reward_error=reward_error, figures=figures
     )
@@ -228,7 +227,7 @@ def _mean_and_error(figures: Sequence[float]) -> tuple[float | None, float | Non
 
 
 def by_origin(lessons: Iterable[Lesson], rows: Iterable[Row], baseline: str = "react") -> tuple[Origin, ...]:
-    """What lessons from successes and from failures are worth by category of task (ERL, figure 2b); last for all ("").
+    """Scores with lessons from successes and from failures, by category of task and last for all (ERL, figure 2b).
 
     Args:
         lessons: Heuristics, with `data["success"]`.
@@ -239,9 +238,9 @@ def by_origin(lessons: Iterable[Lesson], rows: Iterable[Row], baseline: str = "r
     names = dict.fromkeys(row.condition for row in tested)
     table = []
     for category in (*sorted({row.category for row in tested} - {""}), ""):
-        own = [row for row in tested if category in ("", row.category)]
+        in_category = [row for row in tested if category in ("", row.category)]
         learned = [lesson.data.get("success") for lesson in heuristics if category in ("", lesson.category)]
-        scores = {name: score([row for row in own if row.condition == name]) for name in names}
+        scores = {name: score([row for row in in_category if row.condition == name]) for name in names}
         before = scores[baseline].accuracy if baseline in scores else None
         rated = {}
         for name, one in scores.items():
@@ -254,22 +253,22 @@ def by_origin(lessons: Iterable[Lesson], rows: Iterable[Row], baseline: str = "r
 
 
 def by_guidance(rows: Iterable[Row], steps: Iterable[Steps]) -> tuple[GuidancePoint, ...]:
-    """What trajectories are worth, and heuristics made of them, by how much of them is shown (ERL, figure 5).
+    """Scores with trajectories, and with heuristics made from them, by guidance tokens (ERL, figure 5).
 
     Args:
         rows: Final test rows, each task once per condition and run.
-        steps: Those of the conditions, for their guidance tokens.
+        steps: The steps of the conditions, for their guidance tokens.
 
     Returns:
-        Those of few-shot-trajectories, erl-matched, erl and erl-thought that were run; nothing where the first, or all
-        others, were not.
+        Points for few-shot-trajectories, erl-matched, erl and erl-thought, if run; empty without the first or without
+        any other.
     """
     tokens = {one.condition: one.guidance_tokens for one in steps}
-    own: dict[str, list[Row]] = {name: [] for name in (TRAJECTORIES, "erl-matched", "erl", "erl-thought")}
+    by_condition: dict[str, list[Row]] = {name: [] for name in (TRAJECTORIES, "erl-matched", "erl", "erl-thought")}
     for row in rows:
-        if row.counted and row.condition in own:
-            own[row.condition].append(row)
-    ran = {name: counted for name, counted in own.items() if counted}
+        if row.counted and row.condition in by_condition:
+            by_condition[row.condition].append(row)
+    ran = {name: counted for name, counted in by_condition.items() if counted}
     if TRAJECTORIES not in ran or len(ran) < 2:
         return ()
     before = outcomes(ran[TRAJECTORIES])
@@ -283,7 +282,7 @@ def by_guidance(rows: Iterable[Row], steps: Iterable[Steps]) -> tuple[GuidancePo
 
 
 def judgements(rows: Iterable[Row]) -> Judgements:
-    """How often a model judged its own attempts rightly, where the truth is known (ERL, appendix C.2: 70%).
+    """How often a model judged its own attempts rightly, among those with a known outcome (ERL, appendix C.2: 70%).
 
     Args:
         rows: Training attempts, with the verdict in `judged`.
@@ -307,33 +306,33 @@ def judgements(rows: Iterable[Row]) -> Judgements:
 def effects(
     tested: Sequence[Row], training: Sequence[Row], lessons: Sequence[Lesson], baseline: str
 ) -> tuple[LessonEffect, ...]:
-    """What came of each lesson on test episodes, the most recalled first.
+    """The effect of each lesson on test episodes, the most recalled first.
 
     Args:
         tested: The final test rows of all conditions.
-        training: The training rows, for where each lesson came from.
+        training: The training rows, for the sources of each lesson.
         lessons: The lessons; deleted ones are left out.
-        baseline: The condition that gives the same tasks without lessons.
+        baseline: The condition with the same tasks without lessons.
     """
-    homes = _homes(training)
+    rows_by_attempt = _rows_by_attempt(training)
     without = outcomes([row for row in tested if row.condition == baseline])
     recalls: dict[str, list[Row]] = {}
     for row in tested:
         if row.condition != baseline:
             for lesson_id in dict.fromkeys(row.lesson_ids):
                 recalls.setdefault(lesson_id, []).append(row)
-    rated = [_effect(lesson, recalls.get(lesson.id, []), homes, without) for lesson in _alive(lessons)]
+    rated = [_effect(lesson, recalls.get(lesson.id, []), rows_by_attempt, without) for lesson in _not_deleted(lessons)]
     return tuple(sorted(rated, key=lambda one: (-one.recalled, -(one.points or 0.0), one.key, one.id)))
 
 
 def _effect(
-    lesson: Lesson, recalls: Sequence[Row], homes: Mapping[str, Row], without: Mapping[Any, bool]
+    lesson: Lesson, recalls: Sequence[Row], rows_by_attempt: Mapping[str, Row], without: Mapping[Any, bool]
 ) -> LessonEffect:
-    origins = [homes[source] for source in lesson.sources if source in homes]
+    origins = [rows_by_attempt[source] for source in lesson.sources if source in rows_by_attempt]
     condition = lesson.data.get("condition") or (origins[0].condition if origins else "")
-    # A variant that shares the pool shows it differently (cases instead of notes): its own condition speaks, if it can.
-    own = [row for row in recalls if row.condition == condition] or list(recalls)
-    counted = [row for row in own if row.counted]
+    # Variants that share the pool may show lessons differently (cases instead of notes), so prefer the own condition.
+    recalling = [row for row in recalls if row.condition == condition] or list(recalls)
+    counted = [row for row in recalling if row.counted]
     paired = [row for row in counted if row.key in without]
     solved = sum(row.solved for row in counted)
     before = sum(without[row.key] for row in paired)
@@ -348,7 +347,7 @@ def _effect(
         seed=origins[0].seed if origins else lesson.data.get("seed"),
         fold=origins[0].fold if origins else lesson.data.get("fold"),
         sources={"solved": sum(row.solved for row in origins), "unsolved": sum(not row.solved for row in origins)},
-        recalled=len(own),
+        recalled=len(recalling),
         n=len(counted),
         successes=solved,
         accuracy=share(solved, len(counted)),
@@ -360,22 +359,22 @@ def _effect(
 
 
 def pool_sizes(lessons: Sequence[Lesson], training: Sequence[Row], *, sharing: bool = False) -> dict[str, float]:
-    """Lessons per pool (one condition, seed and fold), the mean over the pools of each condition that learned.
+    """The mean number of lessons per pool (one seed and fold) of each condition that learned.
 
-    Where conditions share their training, `data["condition"]` of a lesson says which of them learned it. With
-    `sharing`, a pool counts for every condition in its `data["shared_by"]` as well. A lesson that came from no training
-    attempt (a person wrote it, or it came from worked examples) is where its `data` says: `condition`, `seed`, `fold`.
+    If conditions share their training, `data["condition"]` of a lesson names the one that learned it. With `sharing`, a
+    pool also counts for every condition in its `data["shared_by"]`. A lesson without training attempts (a person wrote
+    it, or it comes from worked examples) belongs to the `condition`, `seed` and `fold` in its `data`.
     """
-    homes = _homes(training)
+    rows_by_attempt = _rows_by_attempt(training)
     owned: dict[str, set[str]] = {}
     pools: dict[str, set[tuple[int, int]]] = {}
-    for lesson in _alive(lessons):
+    for lesson in _not_deleted(lessons):
         data, learner = lesson.data, lesson.data.get("condition")
-        behind = [homes[source] for source in lesson.sources if source in homes]
-        places = {(learner or row.condition, row.seed, row.fold) for row in behind}
-        if not places and learner and {"seed", "fold"} <= data.keys():
-            places = {(learner, data["seed"], data["fold"])}
-        for name, seed, fold in places:
+        sources = [rows_by_attempt[source] for source in lesson.sources if source in rows_by_attempt]
+        pool_keys = {(learner or row.condition, row.seed, row.fold) for row in sources}
+        if not pool_keys and learner and {"seed", "fold"} <= data.keys():
+            pool_keys = {(learner, data["seed"], data["fold"])}
+        for name, seed, fold in pool_keys:
             for owner in {name, *(data.get("shared_by", ()) if sharing else ())}:
                 owned.setdefault(owner, set()).add(lesson.id)
                 pools.setdefault(owner, set()).add((seed, fold))
@@ -387,8 +386,8 @@ def efficiencies(
 ) -> tuple[Efficiency, ...]:
     """Points gained per lesson, for the variants `positive` and `negative` (ExpNote, equation 4).
 
-    The size of a variant's pool is that of its own training; a variant that shares another condition's training is
-    counted by what the attempt behind each lesson came to.
+    The size of a variant's pool comes from its own training; for a variant that shares another condition's training, it
+    is the number of lessons from attempts with the variant's outcome.
     """
     before, sizes = accuracy.get(baseline), pool_sizes(lessons, training)
     table = []
@@ -409,20 +408,20 @@ def _variant(name: str) -> Literal["positive", "negative"] | None:
 
 
 def _shared_size(variant: str, lessons: Sequence[Lesson], training: Sequence[Row]) -> float:
-    homes = {source: row for source, row in _homes(training).items() if row.counted}
+    rows_by_attempt = {source: row for source, row in _rows_by_attempt(training).items() if row.counted}
     wanted = variant == "positive"
     ids = {
         lesson.id
-        for lesson in _alive(lessons)
-        if any(source in homes and homes[source].solved == wanted for source in lesson.sources)
+        for lesson in _not_deleted(lessons)
+        if any(source in rows_by_attempt and rows_by_attempt[source].solved == wanted for source in lesson.sources)
     }
-    behind = [homes[source] for lesson in lessons for source in lesson.sources if source in homes]
-    return len(ids) / len({(row.condition, row.seed, row.fold) for row in behind}) if ids else 0.0
+    sources = [rows_by_attempt[source] for lesson in lessons for source in lesson.sources if source in rows_by_attempt]
+    return len(ids) / len({(row.condition, row.seed, row.fold) for row in sources}) if ids else 0.0
 
 
-def _alive(lessons: Sequence[Lesson]) -> list[Lesson]:
+def _not_deleted(lessons: Sequence[Lesson]) -> list[Lesson]:
     return [lesson for lesson in lessons if lesson.status != "deleted"]
 
 
-def _homes(training: Sequence[Row]) -> dict[str, Row]:
+def _rows_by_attempt(training: Sequence[Row]) -> dict[str, Row]:
     return {row.trajectory_id: row for row in training if row.trajectory_id}

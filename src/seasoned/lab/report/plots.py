@@ -1,9 +1,9 @@
 """The plots of a report as SVG text, and the order in which a page shows them.
 
-Always holds: the same summary gives the same bytes; colours stay apart for colour-blind readers and in print without
-colour (lightness, hatching and figures say the same); what a plot says is drawn from numbers and escaped names alone;
-where there is nothing to show there is no plot, but ""; a task that an error of the server ended is in no bar and on no
-line. Every plot raises `MissingExtraError` if matplotlib is not installed.
+Always holds: the same summary gives the same bytes; colours stay distinguishable for colour-blind readers and in print
+without colour (by lightness, hatching and figures); plots contain only numbers and escaped names; a plot without data
+is ""; a task that a server error ended is in no plot. Every plot raises `MissingExtraError` if matplotlib is not
+installed.
 """
 
 from __future__ import annotations
@@ -44,9 +44,9 @@ from seasoned.text import count, label, one_line
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_MOST_BARS = 26
-_MOST_CATEGORIES = 10
-_APART = 0.07  # between the whiskers of two lines
+_MAX_BARS = 26
+_MAX_CATEGORIES = 10
+_WHISKER_GAP = 0.07  # between the whiskers of two lines
 _KINDS: tuple[tuple[str, Callable[[str], bool], str, str], ...] = (
     ("in a loop", lambda reason: reason == "loop", VERMILION, "////"),
     ("out of steps", lambda reason: reason == "step_limit", SKY, ""),
@@ -56,12 +56,12 @@ _KINDS: tuple[tuple[str, Callable[[str], bool], str, str], ...] = (
 
 
 def _bounds(interval: Interval) -> tuple[float, float]:
-    """In percent."""
+    """An interval in percent."""
     return 100 * interval[0], 100 * interval[1]
 
 
 def _bars(axes: Axes, summary: Summary, shown: Sequence[Condition], rates: Sequence[float], what: str) -> None:
-    """One lying bar a condition, the method's in colour, with the papers' figures as marks."""
+    """One horizontal bar per condition, the method's in colour, with published figures as marks."""
     colours = [BLUE if one.name == summary.method else PALE for one in shown]
     axes.barh(range(len(shown)), rates, height=0.62, color=colours)
     paper_marks(axes, [reference_for(summary.run.benchmark, one.name) for one in shown])
@@ -71,7 +71,7 @@ def _bars(axes: Axes, summary: Summary, shown: Sequence[Condition], rates: Seque
 
 
 def accuracy_bars(summary: Summary) -> str:
-    """Accuracy of each condition with its interval, and the paper's figure as a mark."""
+    """The accuracy of each condition with its interval, and published figures as marks."""
     shown = [one for one in summary.conditions if one.n]
 
     def draw(axes: Axes) -> None:
@@ -87,7 +87,7 @@ def accuracy_bars(summary: Summary) -> str:
 
 
 def mean_bars(summary: Summary) -> str:
-    """Mean success over seeds and folds with its standard error, and the papers' (ExpeL, figure 5)."""
+    """Mean success over seeds and folds with its standard error, and published figures as marks (ExpeL, figure 5)."""
     shown = [one for one in summary.conditions if one.error is not None]
     texts = [f"{100 * (one.mean or 0.0):.1f} ± {100 * (one.error or 0.0):.1f}" for one in shown]
 
@@ -109,19 +109,19 @@ class _Point(NamedTuple):
 
 
 def learning_curve(summary: Summary) -> str:
-    """Accuracy by number of training cases, with its band (ExpNote, figure 3); none without two sizes of its own.
+    """Accuracy by number of training cases, with its band (ExpNote, figure 3); "" if no condition has two numbers.
 
-    A star at 0 is what had lessons from no training case, such as insights from worked examples (ExpeL, figure 6).
+    A star at 0 is a condition with lessons but no training case, such as insights from worked examples (ExpeL, fig. 6).
     """
     points: dict[str, list[CurvePoint]] = {}
     for point in summary.curve:
         if point.n:
             points.setdefault(point.condition, []).append(point)
-    grown = {name for name, own in points.items() if sum(one.trained_on > 0 for one in own) > 1}
-    untrained = {name for name, own in points.items() if not any(one.trained_on for one in own)}
+    grown = {name for name, its_points in points.items() if sum(one.trained_on > 0 for one in its_points) > 1}
+    untrained = {name for name, its_points in points.items() if not any(one.trained_on for one in its_points)}
     curves = {
-        name: [_Point(one.trained_on, one.accuracy or 0.0, one.interval) for one in own]
-        for name, own in points.items()
+        name: [_Point(one.trained_on, one.accuracy or 0.0, one.interval) for one in its_points]
+        for name, its_points in points.items()
         if grown and name in grown | untrained
     }
     words = f"Accuracy by number of training cases for {', '.join(map(label, curves))}."
@@ -129,32 +129,33 @@ def learning_curve(summary: Summary) -> str:
 
 
 def experience_points(summary: Summary) -> str:
-    """Accuracy by how many attempts were learned from (ExpeL, figure 6); none without three numbers of them."""
+    """Accuracy by number of attempts learned from (ExpeL, figure 6); "" with fewer than three different numbers."""
     shown = [one for one in summary.conditions if one.n and one.experience is not None]
     if len({one.experience for one in shown}) < 3:
         return ""
     curves = {one.name: [_Point(round(one.experience or 0), one.accuracy or 0.0, one.interval)] for one in shown}
-    said = ", ".join(f"{label(name)} {percent(own[0].accuracy, 0)} with {own[0].at}" for name, own in curves.items())
-    return _curves("experience", f"Accuracy by attempts learned from: {said}.", curves, "attempts learned from")
+    rates = ", ".join(f"{label(name)} {percent(own[0].accuracy, 0)} with {own[0].at}" for name, own in curves.items())
+    return _curves("experience", f"Accuracy by attempts learned from: {rates}.", curves, "attempts learned from")
 
 
 def heuristics_curve(summary: Summary) -> str:
-    """Accuracy by how many heuristics are shown, a line for each retrieval and a star where it was run once (figure 4).
+    """Accuracy by number of heuristics shown, a line per retrieval, or a star if it has one number (ERL, figure 4).
 
-    None where no retrieval was run with two numbers of them; see `seasoned.lab.report.attempt_tables.sweep`.
+    "" if no retrieval was run with two numbers; see `seasoned.lab.report.attempt_tables.sweep`.
     """
     curves = {name: [_Point(*point) for point in points] for name, points in sweep(summary).items()}
     rates = {
-        name: ", ".join(f"{percent(one.accuracy, 0)} with {one.at}" for one in own) for name, own in curves.items()
+        name: ", ".join(f"{percent(one.accuracy, 0)} with {one.at}" for one in points)
+        for name, points in curves.items()
     }
-    words = "; ".join(f"{label(name)} {said}" for name, said in rates.items())
+    words = "; ".join(f"{label(name)} {text}" for name, text in rates.items())
     several = any(len(points) > 1 for points in curves.values())
     spoken = f"Accuracy by number of heuristics: {words}."
     return _curves("heuristics", spoken, curves, "heuristics shown", log=True) if several else ""
 
 
 def _curves(name: str, words: str, curves: Mapping[str, Sequence[_Point]], what: str, *, log: bool = False) -> str:
-    """Accuracy with its band, one line a name; of one point alone a star."""
+    """Accuracy with its band, one line per name; a star for a single point."""
 
     def draw(axes: Axes) -> None:
         for i, (condition, points) in enumerate(curves.items()):
@@ -173,7 +174,7 @@ def _curves(name: str, words: str, curves: Mapping[str, Sequence[_Point]], what:
             for size, rate in zip(sizes, rates, strict=True):
                 axes.annotate(f"{rate:.0f}", (size, rate), (0, 8), textcoords="offset points", ha="center")
         ticks = sorted({point.at for points in curves.values() for point in points})
-        if log:  # 1, 3 and 5 would stand in one another's way beside 60
+        if log:  # the labels 1, 3 and 5 would overlap beside 60
             axes.set_xscale("log")
             axes.minorticks_off()
         axes.set_xticks(ticks, list(map(str, ticks)))
@@ -187,11 +188,11 @@ def _curves(name: str, words: str, curves: Mapping[str, Sequence[_Point]], what:
 def origins_bars(summary: Summary) -> str:
     """Accuracy by category with heuristics from successes, from failures and from both (ERL, figure 2b).
 
-    None without heuristics, or where no condition was shown any. The last bars are of all tasks.
+    "" without heuristics, or if no condition showed any. The last bars are of all tasks.
     """
     looks = {summary.baseline: (PALE, ""), "erl-success": (GREEN, ""), "erl-failure": (VERMILION, "////")}
     looks["erl"] = (BLUE, "")
-    groups = [*summary.origins[:-1][:_MOST_CATEGORIES], *summary.origins[-1:]]
+    groups = [*summary.origins[:-1][:_MAX_CATEGORIES], *summary.origins[-1:]]
     names = [name for name in looks if any(name in one.conditions and one.conditions[name].n for one in groups)]
     if not any(name.startswith("erl") for name in names):
         return ""
@@ -221,9 +222,9 @@ def origins_bars(summary: Summary) -> str:
 
 
 def guidance_points(summary: Summary) -> str:
-    """Accuracy by how many tokens of heuristics or of trajectories are shown, with its interval (ERL, figure 5).
+    """Accuracy by tokens of heuristics or of trajectories in the prompt, with its interval (ERL, figure 5).
 
-    It is over all runs of the test. None where they were not both run, or the tokens are unknown.
+    It is over all runs of the test, and "" if not both were run, or the tokens are unknown.
     """
     shown = [(one, one.guidance_tokens) for one in summary.guidance if one.guidance_tokens is not None]
 
@@ -234,7 +235,7 @@ def guidance_points(summary: Summary) -> str:
             look: dict[str, Any] = {"linestyle": "none", "marker": MARKERS[i], "markersize": 8, "capsize": 4}
             whiskers = [[rate - low], [high - rate]]
             axes.errorbar(tokens, rate, yerr=whiskers, color=colour, label=short(one.condition), **look)
-            # What is matched stands close by what it matches, and never to the right of it.
+            # erl-matched is close to the condition that it matches and never to the right of it.
             left = one.condition == "erl-matched" and tokens > widest / 3
             offset, side = ((-8, 8), "right") if left else ((8, 8), "left")
             words = f"{rate:.0f}% ({one.successes}/{one.n})"
@@ -252,7 +253,7 @@ def guidance_points(summary: Summary) -> str:
 
 
 def solved_by_trial(summary: Summary) -> str:
-    """The part of the tasks solved in this trial or before (Reflexion, figures 2a and 3); none without retries."""
+    """The share of tasks solved in this trial or before (Reflexion, figures 2a and 3); "" without retries."""
     lines = [(name, [trial for trial in trials if trial.n]) for name, trials in retried(summary)]
     lines = [(name, trials) for name, trials in lines if trials]
 
@@ -274,20 +275,20 @@ def solved_by_trial(summary: Summary) -> str:
         rates_axis(axes, horizontal=False)
 
     rates = {name: ", ".join(percent(trial.accuracy, 0) for trial in trials) for name, trials in lines}
-    words = "; ".join(f"{label(name)} {said}" for name, said in rates.items())
+    words = "; ".join(f"{label(name)} {text}" for name, text in rates.items())
     return svg("trials", f"Solved by trial: {words}.", 3.2, draw) if lines else ""
 
 
 def reliability_lines(summary: Summary) -> str:
-    """pass@k and pass^k by k with their intervals (ERL, figure 3); none where the test was run but once."""
+    """pass@k and pass^k by k with their intervals (ERL, figure 3); "" if the test was run only once."""
     shown = [(one.name, [each for each in one.reliability.figures if each.n]) for one in summary.conditions]
     shown = [(name, figures) for name, figures in shown if len(figures) > 1]
 
     def draw(axes: Axes) -> None:
         for i, (name, figures) in enumerate(shown):
             look: dict[str, Any] = {"color": LINES[i % len(LINES)], "marker": MARKERS[i % len(MARKERS)]}
-            aside = _APART * (i - (len(shown) - 1) / 2)  # so that whiskers stand beside one another
-            ks = [one.k + aside for one in figures]
+            shift = _WHISKER_GAP * (i - (len(shown) - 1) / 2)  # whiskers must not overlap
+            ks = [one.k + shift for one in figures]
             at = [(one.pass_at, one.pass_at_interval) for one in figures]
             hat = [(one.pass_hat, one.pass_hat_interval) for one in figures]
             for rates, style, name_in_legend in ((at, "-", short(name)), (hat, "--", None)):
@@ -311,7 +312,7 @@ def failures_by_trial(summary: Summary) -> str:
 
     The paper calls loops hallucination, and attempts that ran out of steps inefficient planning.
     """
-    bars = [(name, trial) for name, trials in retried(summary) for trial in trials if trial.n][:_MOST_BARS]
+    bars = [(name, trial) for name, trials in retried(summary) for trial in trials if trial.n][:_MAX_BARS]
     names = [f"{short(name)} R{trial.trial}" for name, trial in bars]
     stacks = [
         Stack(kind, [sum(n for reason, n in trial.reasons.items() if fits(reason)) for _, trial in bars], colour, hatch)
@@ -327,11 +328,11 @@ def failures_by_trial(summary: Summary) -> str:
 def outcome_bars(summary: Summary) -> str:
     """How tasks ended: solved, with a wrong result, or stopped before any (ExpeL, figures 25 to 27).
 
-    None where no episode was stopped: then the bars of accuracy say the same.
+    "" if no episode was stopped, since the bars of accuracy then show the same.
     """
     bars = [(one.name, one.outcomes, one.n) for one in summary.conditions]
     bars += [(gathering(name), part.outcomes, part.n) for name, part in summary.training.conditions.items()]
-    bars = [one for one in bars if one[2]][:_MOST_BARS]
+    bars = [one for one in bars if one[2]][:_MAX_BARS]
     stacks = [
         Stack("solved", [ended["success"] for _, ended, _ in bars], GREEN),
         Stack("failed", [ended["failed"] for _, ended, _ in bars], PALE),
@@ -344,7 +345,7 @@ def outcome_bars(summary: Summary) -> str:
 
 
 def transitions_bars(summary: Summary) -> str:
-    """What became of the baseline's failures and successes (ExpNote, figure 4); none if nothing can be paired."""
+    """The outcomes of the baseline's failures and successes under a condition (ExpNote, figure 4); "" without pairs."""
     moved = [one for one in summary.transitions if one.n]
     if not moved:
         return ""
@@ -368,7 +369,7 @@ def _parts(
     what: str,
     inches: float,
 ) -> str:
-    """Bars of parts, in percent of the wholes, with the number of each in it."""
+    """Stacked bars in percent of the wholes, with the number in each part."""
 
     def draw(axes: Axes) -> None:
         stack(axes, names, stacks, [100 / whole for whole in wholes], str)
@@ -381,7 +382,7 @@ def _parts(
 
 
 def tokens_bars(summary: Summary) -> str:
-    """Tokens of the test episodes: prompt from the cache, prompt computed anew, and output."""
+    """The tokens of the test episodes: cached prompt, new prompt, and output."""
     shown = [one for one in summary.conditions if one.tokens.total]
     names, totals = [short(one.name) for one in shown], [one.tokens.total for one in shown]
     stacks = [
@@ -404,7 +405,7 @@ def tokens_bars(summary: Summary) -> str:
 
 @dataclass(frozen=True)
 class Figure:
-    """A plot of a summary; its caption says how to read it, and "{baseline}" in its title is the condition's name."""
+    """A plot of a summary; the caption explains it. "{baseline}" in the title stands for the baseline's name."""
 
     title: str
     plot: Callable[[Summary], str]
@@ -415,7 +416,7 @@ class Figure:
         return self.title.replace("{baseline}", label(summary.baseline or "the baseline"))
 
     def svg(self, summary: Summary) -> str:
-        """The plot; it takes the colours of a dark page, where the page names them `--pale` and `--blue`."""
+        """The plot; a dark page sets its colours by `--pale` and `--blue`."""
         text = self.plot(summary)
         for name, colour in (("pale", drawing.PALE), ("blue", drawing.BLUE)):
             text = text.replace(f": {colour}", f": var(--{name}, {colour})")
@@ -427,7 +428,7 @@ FIGURES = (
     Figure(
         "Audit",
         audit_bars,
-        "The same tasks with lessons that cannot help: a lift that is left is not the doing of what the lessons say. "
+        "The same tasks with lessons that cannot help: a lift that remains does not come from the lessons' content. "
         "Whiskers are 95% Wilson intervals.",
     ),
     Figure("Mean over seeds and folds", mean_bars, "Whiskers are standard errors."),

@@ -1,8 +1,7 @@
-"""The figures that the papers print, for the reference rows beside ours; `reference.toml` has them.
+"""Figures published in the papers, for the reference rows beside ours; `reference.toml` has them.
 
-They were measured with other models, on other samples and sometimes other data: a reference, never a rival. Always
-holds: every figure names the model that acted, the paper, and the table or section and the row it is printed in;
-nothing here enters a statistic.
+They come from other models, other samples and sometimes other data, so they are not comparable with ours. Always holds:
+every figure names the acting model, the paper, and its table or section and row; nothing here enters a statistic.
 """
 
 from __future__ import annotations
@@ -20,10 +19,10 @@ _FILE = Path(__file__).with_name("reference.toml")
 
 
 class _Printed(BaseModel):
-    """What is known of every figure.
+    """The fields of every figure.
 
-    `condition` is spelled as ours are, so that rows can be put side by side; what we have no condition for keeps a name
-    of its own. `place` is the table, figure or section of the paper, `row` its row's name there.
+    `condition` is the name of our equivalent condition, so that rows can be put side by side; without an equivalent, it
+    is another name. `place` is the table, figure or section of the paper, `row` the name of the row there.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -37,7 +36,7 @@ class _Printed(BaseModel):
 
     @property
     def source(self) -> str:
-        """Whose figure it is: "gpt-3.5-turbo, paper"."""
+        """The origin of the figure: "gpt-3.5-turbo, paper"."""
         return f"{self.model}, paper"
 
 
@@ -45,8 +44,8 @@ class Reference(_Printed):
     """One published figure.
 
     `value` is in percent (unit "%") or a mean score of 0..1 (unit "score"), `error` in the same unit; `lessons` is the
-    size of the pool, where it is printed. Other units name what else a table prints, and `what` a column of costs.
-    `trial` is set where tasks were tried again (0: the first attempt), `category` where a part of them is meant.
+    size of the pool, if it is printed. Other units name other columns of a table, and `what` a column of costs. `trial`
+    is set if tasks were tried again (0: the first attempt), `category` if the figure is of a part of the tasks.
     """
 
     value: float
@@ -59,8 +58,8 @@ class Reference(_Printed):
 
 
 class Steps(_Printed):
-    """What an attempt consisted of on average (ExpeL, table 6): thoughts, actions, observations, actions that were
-    invalid; its tokens, and those of its thoughts, actions and observations."""
+    """The mean number of thoughts, actions, observations and invalid actions per attempt (ExpeL, table 6), with the
+    tokens of the attempt, and of its thoughts, actions and observations."""
 
     thoughts: float
     actions: float
@@ -97,14 +96,14 @@ class Block(BaseModel):
     rows: tuple[_Row, ...]
 
     @model_validator(mode="after")
-    def _whole(self) -> Self:
+    def _check_lengths(self) -> Self:
         for row in self.rows:
             if {len(row.values), len(row.errors or row.values), len(row.lessons or row.values)} != {len(self.columns)}:
-                raise ValueError(f"{self.paper}, {self.place}, {row.row}: as many figures as columns are needed")
+                raise ValueError(f"{self.paper}, {self.place}, {row.row}: expected as many figures as columns")
         return self
 
     def figures(self) -> Iterator[Reference | Steps]:
-        """Its figures, row by row."""
+        """The figures, row by row."""
         for row in self.rows:
             known = {"paper": self.paper, "model": self.model, "place": self.place, "benchmark": self.benchmark}
             known |= {"row": row.row, "condition": row.condition}
@@ -112,15 +111,15 @@ class Block(BaseModel):
                 yield Steps.model_validate(known | dict(zip(self.columns, row.values, strict=True)))
                 continue
             for i, column in enumerate(self.columns):
-                beside = {"error": row.errors and row.errors[i], "lessons": row.lessons and row.lessons[i]}
-                where: dict[str, int | str] = {"what" if self.along == "cost" else self.along: column}
-                figure = {"value": row.values[i], "unit": self.unit, **beside, **where}
+                optional = {"error": row.errors and row.errors[i], "lessons": row.lessons and row.lessons[i]}
+                column_field: dict[str, int | str] = {"what" if self.along == "cost" else self.along: column}
+                figure = {"value": row.values[i], "unit": self.unit, **optional, **column_field}
                 yield Reference.model_validate(known | figure)
 
 
 @cache
 def blocks() -> tuple[Block, ...]:
-    """The tables and passages of the file, in its order."""
+    """The tables and passages of the file, in order."""
     return tuple(map(Block.model_validate, tomllib.loads(_FILE.read_text(encoding="utf-8"))["block"]))
 
 
@@ -130,25 +129,25 @@ def _all() -> tuple[Reference | Steps, ...]:
 
 
 def _of(benchmark: str) -> list[Reference]:
-    wanted = benchmark.strip().casefold()
-    return [figure for figure in _all() if isinstance(figure, Reference) and figure.benchmark == wanted]
+    name = benchmark.strip().casefold()
+    return [figure for figure in _all() if isinstance(figure, Reference) and figure.benchmark == name]
 
 
 def _of_parts(benchmark: str) -> list[Reference]:
-    """Those of the parts of a benchmark, such as "tau2-telecom", whose category is the part."""
-    part = f"{benchmark.strip().casefold()}-"
-    parts = [one for one in _all() if isinstance(one, Reference) and one.benchmark.startswith(part)]
-    return [one.model_copy(update={"category": one.benchmark.removeprefix(part)}) for one in parts]
+    """The figures of the parts of a benchmark, such as "tau2-telecom"; their category is the part."""
+    prefix = f"{benchmark.strip().casefold()}-"
+    parts = [one for one in _all() if isinstance(one, Reference) and one.benchmark.startswith(prefix)]
+    return [one.model_copy(update={"category": one.benchmark.removeprefix(prefix)}) for one in parts]
 
 
 def references(benchmark: str) -> tuple[Reference, ...]:
-    """The published figures of one benchmark, by its short name in any case; none for one we know nothing of.
+    """The published figures of a benchmark, by its short name in upper or lower case.
 
-    Where tasks were tried again, that is the figure after the last trial.
+    If tasks were tried again, it is the figure after the last trial.
     """
-    whole = [figure for figure in _of(benchmark) if figure.unit in ("%", "score") and not figure.category]
-    last = {(figure.paper, figure.condition): figure.trial for figure in whole}
-    return tuple(figure for figure in whole if figure.trial == last[(figure.paper, figure.condition)])
+    overall = [figure for figure in _of(benchmark) if figure.unit in ("%", "score") and not figure.category]
+    last = {(figure.paper, figure.condition): figure.trial for figure in overall}
+    return tuple(figure for figure in overall if figure.trial == last[(figure.paper, figure.condition)])
 
 
 def trial_references(benchmark: str) -> tuple[Reference, ...]:
@@ -157,28 +156,28 @@ def trial_references(benchmark: str) -> tuple[Reference, ...]:
 
 
 def category_references(benchmark: str) -> tuple[Reference, ...]:
-    """The published figures of a benchmark by category; those of a part, such as "gaia2-search", are its category's."""
-    own = (figure for figure in _of(benchmark) if figure.category)
-    return (*own, *(figure for figure in _of_parts(benchmark) if figure.unit == "%"))
+    """The published figures of a benchmark by category; a part, such as "gaia2-search", counts as a category."""
+    figures = (figure for figure in _of(benchmark) if figure.category)
+    return (*figures, *(figure for figure in _of_parts(benchmark) if figure.unit == "%"))
 
 
 def further_references(benchmark: str) -> tuple[Reference, ...]:
-    """What else the papers print of a benchmark and its parts: over several runs, of source tasks, efficiency, costs.
+    """Other published figures of a benchmark and its parts: over several runs, of source tasks, efficiency, costs.
 
-    Of a part, such as "tau2-telecom", `category` is the part.
+    The figures of a part, such as "tau2-telecom", have the part as `category`.
     """
-    whole = (*_of(benchmark), *_of_parts(benchmark))
-    return tuple(figure for figure in whole if figure.unit not in ("%", "score"))
+    figures = (*_of(benchmark), *_of_parts(benchmark))
+    return tuple(figure for figure in figures if figure.unit not in ("%", "score"))
 
 
 def step_references(benchmark: str) -> tuple[Steps, ...]:
-    """What attempts of the papers' agents consisted of."""
-    wanted = benchmark.strip().casefold()
-    return tuple(figure for figure in _all() if isinstance(figure, Steps) and figure.benchmark == wanted)
+    """The published numbers of thoughts, actions and observations per attempt."""
+    name = benchmark.strip().casefold()
+    return tuple(figure for figure in _all() if isinstance(figure, Steps) and figure.benchmark == name)
 
 
 def reference_for(benchmark: str, condition: str) -> Reference | None:
-    """The figure of the same benchmark and condition, in percent, if a paper printed one."""
+    """The published figure of the same benchmark and condition, in percent, if there is one."""
     name = condition.strip().casefold().replace("_", "-")
     figures = (figure for figure in references(benchmark) if figure.unit == "%")
     return next((figure for figure in figures if figure.condition == name), None)

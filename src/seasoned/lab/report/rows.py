@@ -1,8 +1,8 @@
-"""Row: one evaluated episode as `results.jsonl` has it, and what counts as solved.
+"""Row: one evaluated episode of `results.jsonl`, and whether it counts as solved.
 
-Always holds: an episode that an infrastructure error ended, or whose outcome nobody knows, is never counted as a
-failure of the task; one that a budget ended is never counted as solved; where a task was tried several times, the
-attempts stand for one row, and what all of them used is counted.
+Always holds: an episode that an infrastructure error ended, or whose outcome is unknown, never counts as a failure of
+the task; one that a budget ended never counts as solved; several attempts at a task count as one row with the usage of
+all.
 """
 
 from __future__ import annotations
@@ -15,22 +15,21 @@ from pydantic import BaseModel, ConfigDict, Field
 from seasoned.types import Usage
 
 EpisodeKey = tuple[int, int, int, str]
-"""(seed, fold, run of the test, task id): what makes two episodes of two conditions a pair.
+"""(seed, fold, run of the test, task id); episodes of two conditions with the same key are a pair.
 
-The id alone, its last part, tells which task it is.
+The last part alone identifies the task.
 """
 
 
 class Row(BaseModel):
-    """One episode: where it belongs, how it ended, what it used.
+    """One episode: its place in the run, its outcome and its usage.
 
-    `trained_on` is the number of training cases whose lessons were in force (0 for baselines); `trial` is 0 for the
-    first attempt at a task and counts up where it is tried again, `repeat` where the whole test is run again with
-    other seeds of the model; `gold` is for display alone; `reason` is that of `seasoned.types.Outcome`; `aside` is the
-    part of `usage` that recalled and reflected beside the agent; `others` are what other models that take part used,
-    such as a simulated user's, which is no part of `usage`; `judged` is what a model took a training attempt to be
-    that had to judge it itself, where one had to; `familiar` is whether the goal of a test task, as the benchmark tells
-    it from the rest of the task, is that of a training task too: null where a benchmark has no such goals.
+    `trained_on` is the number of training cases that lessons came from (0 for baselines); `trial` is 0 for the first
+    attempt at a task and counts its retries; `repeat` counts repetitions of the whole test with other seeds of the
+    model; `gold` is only for display; `reason` is as in `seasoned.types.Outcome`; `aside` is the part of `usage` for
+    recall and reflection; `others` is the usage of partners, such as a simulated user, which is not part of `usage`;
+    `judged` is the verdict on a training attempt of a model that did not know the outcome, if there is one; `familiar`
+    is whether a test task shares its goal with a training task, null if the benchmark defines no goals.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -69,7 +68,7 @@ class Row(BaseModel):
 
     @property
     def counted(self) -> bool:
-        """Whether it belongs in the success rate: no infrastructure error, and an outcome that is known."""
+        """Whether it counts in the success rate: no infrastructure error, and a known outcome."""
         if self.reason == "budget":
             return True
         return self.reason != "error" and self.success is not None
@@ -81,19 +80,16 @@ class Row(BaseModel):
 
 
 def latest(rows: Iterable[Row]) -> list[Row]:
-    """Each episode once: where a run was resumed or redone, the later row stands for the earlier one.
+    """Each episode once: if a run was resumed or redone, the later row replaces the earlier one.
 
-    Episodes are told apart by condition, split, number of training cases, seed, fold, task, repeat and trial; order is
-    that of the first appearance.
+    Episodes differ by condition, split, number of training cases, seed, fold, task, repeat or trial; they are in the
+    order of their first appearance.
     """
     return list({(_judged_once(row), row.trial): row for row in rows}.values())
 
 
 def judged(rows: Iterable[Row]) -> list[Row]:
-    """Each task once per condition, split, number of training cases and run, however often it was tried.
-
-    What its attempts come to is said by `until_solved`.
-    """
+    """Each task once per condition, split, number of training cases and run; `until_solved` combines its attempts."""
     by_case: dict[tuple[str, str, int, EpisodeKey], list[Row]] = {}
     for row in latest(rows):
         by_case.setdefault(_judged_once(row), []).append(row)
@@ -101,17 +97,17 @@ def judged(rows: Iterable[Row]) -> list[Row]:
 
 
 def until_solved(attempts: Sequence[Row]) -> Row:
-    """What the attempts at one task come to: the first that solved it, else the last; usages are those of all."""
+    """The attempts at a task as one row: the first that solved it, else the last, with the usage of all."""
     if len(attempts) == 1:
         return attempts[0]
     ordered = sorted(attempts, key=lambda row: row.trial)
-    stands = next((row for row in ordered if row.solved), ordered[-1])
+    deciding = next((row for row in ordered if row.solved), ordered[-1])
     used, aside = (sum(parts, Usage()) for parts in ((row.usage for row in ordered), (row.aside for row in ordered)))
-    return stands.model_copy(update={"usage": used, "aside": aside, "others": sum_others(ordered)})
+    return deciding.model_copy(update={"usage": used, "aside": aside, "others": sum_others(ordered)})
 
 
 def sum_others(rows: Iterable[Row]) -> dict[str, Usage]:
-    """What other models that take part used in these episodes, by their part."""
+    """The usage of partners in these episodes, by part."""
     sums: dict[str, Usage] = {}
     for row in rows:
         for part, usage in row.others.items():
@@ -120,7 +116,7 @@ def sum_others(rows: Iterable[Row]) -> dict[str, Usage]:
 
 
 def final_attempts(rows: Iterable[Row]) -> list[Row]:
-    """The test rows that a condition is judged by: those with the most training cases, per condition, seed and fold.
+    """The test rows with the most training cases, per condition, seed and fold, which decide a condition's result.
 
     The others are earlier points of a learning curve. A task that was tried several times has several rows.
     """
@@ -133,7 +129,7 @@ def final_attempts(rows: Iterable[Row]) -> list[Row]:
 
 
 def final(rows: Iterable[Row]) -> list[Row]:
-    """`final_attempts`, each task once a run."""
+    """As `final_attempts`, but each task once per run of the test."""
     return judged(final_attempts(rows))
 
 

@@ -1,8 +1,8 @@
 """Statistics of a comparison: paired tests, transitions, means, efficiency, pass@k and pass^k.
 
-Exact where exactness is cheap; SciPy is imported on first use. Always holds: no function divides by zero in silence -
-where there are no episodes the answer is None, or a `DataError` that says so; a task that occurs several times, as
-under several seeds, is one observation of a test.
+Tests are exact if that is cheap; SciPy is imported on first use. Always holds: without episodes, a function returns
+None or raises `DataError` instead of dividing by zero; a task that occurs several times, such as under several seeds,
+is one observation of a test.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ _CELLS = 1 << 20  # of a distribution of sums: a few milliseconds a task at most
 
 @dataclass(frozen=True)
 class Paired:
-    """Two conditions on the same episodes: how many both solved, only one, neither; and the two-sided p of a test.
+    """Two conditions on the same episodes: how many were solved by both, one or neither, and the two-sided p of a test.
 
-    `tasks` is how many distinct tasks the episodes are of, and so how many observations the test has.
+    `tasks` is the number of distinct tasks, which are the observations of the test.
     """
 
     both: int
@@ -43,13 +43,13 @@ class Paired:
 
     @property
     def points(self) -> float | None:
-        """The rate of b minus that of a, in percentage points over the common episodes; None when there are none."""
+        """The rate of b minus the rate of a on the common episodes, in percentage points; None if there are none."""
         return 100 * (self.only_b - self.only_a) / self.n if self.n else None
 
 
 @dataclass(frozen=True)
 class Transitions:
-    """ExpNote, figure 4: what became of each task between the baseline (first letter) and another condition."""
+    """The outcomes of each task (T solved, F not) under the baseline and another condition (ExpNote, figure 4)."""
 
     ff: int
     ft: int
@@ -71,7 +71,7 @@ def _binomtest(successes: int, n: int) -> Any:
 
 
 def require() -> None:
-    """Find out before a run, not after it, whether the library behind the statistics is there.
+    """Check before a run that the library for the statistics is installed.
 
     Raises:
         MissingExtraError: SciPy is not installed.
@@ -80,10 +80,10 @@ def require() -> None:
 
 
 def paired(a: Mapping[EpisodeKey, bool], b: Mapping[EpisodeKey, bool]) -> Paired:
-    """Two conditions on the episodes that both finished, each task being one observation.
+    """Compare two conditions on the episodes that both finished, each task being one observation.
 
-    Where every task occurs once, the test is `mcnemar`; where one occurs under several seeds, folds or runs, it
-    is `sign_flip` of the mean difference of each task, which is the same where each occurs once.
+    If every task occurs once, the test is `mcnemar`; if one occurs under several seeds, folds or runs, it is
+    `sign_flip` of the mean difference of each task, which gives the same p if each occurs once.
 
     Args:
         a: Solved or not, by (seed, fold, run, task id).
@@ -93,14 +93,14 @@ def paired(a: Mapping[EpisodeKey, bool], b: Mapping[EpisodeKey, bool]) -> Paired
         MissingExtraError: SciPy is not installed.
     """
     exact = mcnemar(a, b)
-    apart = _by_task((key, Fraction(b[key] - a[key])) for key in a if key in b)
-    if len(apart) == exact.n:
+    differences = _by_task((key, Fraction(b[key] - a[key])) for key in a if key in b)
+    if len(differences) == exact.n:
         return exact
-    return replace(exact, p=sign_flip(apart), tasks=len(apart), test="sign-flip")
+    return replace(exact, p=sign_flip(differences), tasks=len(differences), test="sign-flip")
 
 
 def _by_task(differences: Iterable[tuple[EpisodeKey, Fraction]]) -> list[Fraction]:
-    """The mean difference of each task over the seeds, folds and runs that it occurs under."""
+    """The mean difference of each task over its seeds, folds and runs."""
     tasks: dict[str, list[Fraction]] = {}
     for key, difference in differences:
         tasks.setdefault(key[-1], []).append(difference)
@@ -108,14 +108,14 @@ def _by_task(differences: Iterable[tuple[EpisodeKey, Fraction]]) -> list[Fractio
 
 
 def mcnemar(a: Mapping[Key, bool], b: Mapping[Key, bool]) -> Paired:
-    """Exact two-sided McNemar test over what both conditions attempted, each key being a task of its own.
+    """Exact two-sided McNemar test over the tasks that both conditions attempted; each key is a separate task.
 
     Args:
         a: Solved or not by task.
         b: The same for the other condition. Keys that only one side has are left out.
 
     Returns:
-        The four counts and p; p is 1.0 where no task tells the two apart.
+        The four counts and p; p is 1.0 if no task has different outcomes.
 
     Raises:
         MissingExtraError: SciPy is not installed.
@@ -164,7 +164,7 @@ def mean_and_error(values: Sequence[float]) -> tuple[float, float | None]:
 
 
 def efficiency(performance: float, baseline: float, count: float) -> float | None:
-    """What one lesson of a type is worth (ExpNote, equation 4).
+    """The gain in accuracy per lesson of a type (ExpNote, equation 4).
 
     Args:
         performance: The variant's accuracy in percent.
@@ -172,40 +172,39 @@ def efficiency(performance: float, baseline: float, count: float) -> float | Non
         count: How many lessons of that type the pool holds.
 
     Returns:
-        Percentage points per lesson; None where the pool holds none.
+        Percentage points per lesson; None if the pool holds none.
     """
     return (performance - baseline) / count if count > 0 else None
 
 
 def sign_flip(differences: Sequence[Fraction]) -> float:
-    """The two-sided p of paired differences: how often chance signs give a sum as far from 0 as theirs.
+    """The two-sided p of paired differences: how often random signs give a sum at least as far from 0.
 
-    The randomisation test of Fisher; with differences of -1, 0 and 1 alone it is McNemar's. Without differences, 1.
-    Exact, but where so many different denominators meet that their grid would be too fine: then on a coarser one, and
-    never too small.
+    It is Fisher's randomisation test; if all differences are -1, 0 or 1, it is McNemar's. Without differences, p is 1.
+    It is exact, unless the common denominator is too large: then p is computed on a coarser grid, and never too small.
     """
     import numpy as np
 
     scale, slack = lcm(*(each.denominator for each in differences)), 0
     if scale * len(differences) > _CELLS:
         scale, slack = _CELLS // len(differences), len(differences)  # each is off by half a cell, and so are its signs
-    whole = [round(each * scale) for each in differences]
-    sizes = [abs(each) for each in whole if each]
-    # A sum is all sizes less twice those with the sign of the fewer: the lower tail of these says all, by symmetry.
-    last = (sum(sizes) - abs(sum(whole)) + slack) // 2
-    if 2 * last >= sum(sizes):
+    rounded = [round(each * scale) for each in differences]
+    sizes = [abs(each) for each in rounded if each]
+    # A sum is the total size minus twice the negative sizes, so p is twice the lower tail of the negative sizes.
+    tail = (sum(sizes) - abs(sum(rounded)) + slack) // 2
+    if 2 * tail >= sum(sizes):
         return 1.0
-    chances = np.zeros(last + 1)
+    chances = np.zeros(tail + 1)
     chances[0] = 1.0
     for size in sizes:
-        if size <= last:
+        if size <= tail:
             chances[size:] += chances[:-size].copy()
         chances /= 2
     return min(1.0, 2 * float(chances.sum()))
 
 
 def pass_at_k(n: int, c: int, k: int) -> float:
-    """Unbiased chance that at least one of k attempts succeeds, from c successes in n attempts (ERL, figure 3).
+    """Unbiased estimate of the chance that at least one of k attempts succeeds, from c successes in n (ERL, figure 3).
 
     Raises:
         DataError: Not 0 <= c <= n, or not 1 <= k <= n.
@@ -215,7 +214,7 @@ def pass_at_k(n: int, c: int, k: int) -> float:
 
 
 def pass_hat_k(n: int, c: int, k: int) -> float:
-    """Unbiased chance that all of k attempts succeed (pass^k), from c successes in n attempts (ERL, figure 3).
+    """Unbiased estimate of the chance that all of k attempts succeed, from c successes in n (ERL, figure 3).
 
     Raises:
         DataError: Not 0 <= c <= n, or not 1 <= k <= n.

@@ -1,6 +1,6 @@
-"""What the attempts of a condition consist of: thoughts, actions, observations and their tokens (ExpeL, table 6).
+"""The thoughts, actions, observations and tokens in the attempts of a condition (ExpeL, table 6).
 
-Always holds: a figure that one of the attempts does not hold is None, never 0.
+Always holds: a figure that one of the attempts lacks is None, never 0.
 """
 
 from __future__ import annotations
@@ -23,27 +23,28 @@ _PARTS = ("thought", "action", "observation")
 
 
 def step_statistics(attempts: Sequence[Row], trajectories: Sequence[Trajectory]) -> tuple[Steps, ...]:
-    """What an attempt of each condition consists of (ExpeL, table 6), in the order of the rows.
+    """The mean figures per attempt of each condition (ExpeL, table 6), in the order of the rows.
 
     Args:
-        attempts: The test attempts that the conditions are judged by, repeated ones too.
-        trajectories: The attempts of the rows, and those that they were shown; others are skipped.
+        attempts: The final test attempts, including retries and repeats.
+        trajectories: The attempts of the rows and their demonstrations; others are skipped.
     """
     by_id = {trajectory.id: trajectory for trajectory in trajectories}
     groups: dict[str, list[dict[str, int | None]]] = {}
     for row in attempts:
         if row.reason != "error" and row.trajectory_id in by_id:
-            groups.setdefault(row.condition, []).append(_consists_of(by_id[row.trajectory_id], by_id))
+            groups.setdefault(row.condition, []).append(_figures(by_id[row.trajectory_id], by_id))
     return tuple(
         Steps.model_validate(
-            {"condition": name, "n": len(own), **{what: _mean([one[what] for one in own]) for what in own[0]}}
+            {"condition": name, "n": len(figures)}
+            | {what: _mean([one[what] for one in figures]) for what in figures[0]}
         )
-        for name, own in groups.items()
+        for name, figures in groups.items()
     )
 
 
-def _consists_of(attempt: Trajectory, by_id: Mapping[str, Trajectory]) -> dict[str, int | None]:
-    """The figures of `Steps` for one attempt; None is what it does not hold."""
+def _figures(attempt: Trajectory, by_id: Mapping[str, Trajectory]) -> dict[str, int | None]:
+    """The figures of `Steps` for one attempt; None if it lacks one."""
     parts = {part: [str(getattr(step, part)) for step in attempt.steps] for part in _PARTS}
     invalid = attempt.meta.get("invalid")  # actions that the environment could not read
     return {
@@ -63,7 +64,7 @@ def _mean(figures: Sequence[int | None]) -> float | None:
 
 
 def _guidance(attempt: Trajectory, by_id: Mapping[str, Trajectory]) -> int | None:
-    """Counted as `erl-matched` counts what it matches."""
+    """The guidance tokens, counted as `erl-matched` does; None if a demonstration is missing."""
     shown = [by_id[one] for one in attempt.demonstration_ids if one in by_id]
     if len(shown) < len(attempt.demonstration_ids):
         return None
@@ -71,7 +72,7 @@ def _guidance(attempt: Trajectory, by_id: Mapping[str, Trajectory]) -> int | Non
 
 
 def _tokens(texts: list[str]) -> int | None:
-    """Of Llama 2's vocabulary, as it lies in the wordllama package: None without it (the paper's are tiktoken's)."""
+    """Tokens of Llama 2's vocabulary (the paper uses tiktoken); None without the wordllama package, which has it."""
     if (tokenizer := _tokenizer()) is None:
         return None
     return sum(len(one) for one in tokenizer.encode_batch_fast(texts, add_special_tokens=False))
@@ -79,7 +80,7 @@ def _tokens(texts: list[str]) -> int | None:
 
 @cache
 def _tokenizer() -> Tokenizer | None:
-    """None if it is not installed or broken: a missing column does not prevent the report."""
+    """The tokenizer; None if it is missing or broken, since a missing column must not prevent the report."""
     try:
         return static.tokenizer()
     except SeasonedError:

@@ -1,8 +1,8 @@
-"""Summary: what a run found; the content of `summary.json` and the source of every report.
+"""Summary: the results of a run, which `summary.json` holds and every report shows.
 
 Always holds: rates are 0..1 and null without episodes; differences and efficiency are in percentage points; seconds are
-model seconds; a cost that is unknown is null. Intervals are Wilson's at 95%, with distinct tasks as trials. Version 2
-has the fields of version 1, and each of them always; a summary of version 1 is read as one of version 2.
+model seconds; an unknown cost is null. Intervals are Wilson's at 95%, with distinct tasks as trials. Version 2 always
+has all fields of version 1; a summary of version 1 is read as version 2.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ Interval = tuple[float, float]
 
 
 class Part(BaseModel):
-    """A part of a summary: fixed once it is made; what another version wrote beside its fields is passed over."""
+    """An immutable part of a summary; unknown fields that another version wrote are ignored."""
 
     model_config = ConfigDict(frozen=True, populate_by_name=True)
 
     def to_json(self) -> dict[str, Any]:
-        """As `summary.json` has it."""
+        """The part in the form of `summary.json`."""
         return self.model_dump(mode="json", by_alias=True)
 
 
 class Run(Part):
-    """What the caller knows of the run; whatever else it told is kept.
+    """The caller's description of the run; additional fields are kept.
 
-    `parameters` are those of each condition that has any, such as {"k": 10, "retrieve": "embedding"}.
+    `parameters` has the parameters of conditions, such as {"k": 10, "retrieve": "embedding"}.
     """
 
     model_config = ConfigDict(extra="allow")
@@ -64,7 +64,7 @@ class Tokens(Part):
 
 
 class Spent(Part):
-    """What calls used: tokens, US dollars, calls really made, model seconds."""
+    """The usage of calls: tokens, US dollars, calls really made, model seconds."""
 
     tokens: Tokens
     cost: float | None
@@ -73,17 +73,17 @@ class Spent(Part):
 
 
 class Learning(Spent):
-    """What writing a condition's lessons used, and how many problems it met (see `PoolProblems`)."""
+    """The usage of writing a condition's lessons, and the number of its problems (see `PoolProblems`)."""
 
     problems: int = 0
 
 
 class Phases(Part):
-    """What the parts of a condition used (ERL, table 4). Learning, recall and rollout add up to the total.
+    """The usage of a condition by part (ERL, table 4). Learning, recall and rollout add up to the total.
 
-    Conditions that share their lessons say the same under `learning`. `recall` are the calls of test episodes beside
-    the agent's turns: they rank or choose lessons, or reflect. `rollout` are the turns. `others` are other models that
-    take part, such as a simulated user's; they are no part of the total.
+    Conditions that share their lessons have the same `learning`. `recall` has the calls of test episodes that rank or
+    choose lessons, or reflect; `rollout` has the agent's turns. `others` are partners, such as a simulated user, and
+    not part of the total.
     """
 
     learning: Spent
@@ -94,14 +94,14 @@ class Phases(Part):
 
 
 class Solved(Part):
-    """How many episodes count, and how many of them were solved."""
+    """The number of episodes that count, and how many of them were solved."""
 
     n: int
     successes: int
 
 
 class Score(Solved):
-    """With the rate and its interval."""
+    """`Solved` with the rate and its interval."""
 
     accuracy: float | None
     interval: Interval
@@ -116,11 +116,11 @@ class SeedScore(Solved):
 
 
 class Trial(Part):
-    """What trying again came to, up to this trial; 0 is the first (Reflexion, figures 2 and 3; ExpeL, table 2).
+    """The results up to a trial; 0 is the first attempt (Reflexion, figures 2 and 3; ExpeL, table 2).
 
-    `attempts` were made in this trial; `solved` of `n` tasks in it or before. `points` and `p` are against trial 0 (see
-    `stats.paired`), null for itself. `errors` are left out of n; `reasons` say how the last attempt at each unsolved
-    task ended.
+    `attempts` were made in this trial; `solved` of `n` tasks were solved in it or before. `points` and `p` are against
+    trial 0 (see `stats.paired`), and null for trial 0. `errors` are not in `n`; `reasons` counts how the last attempts
+    at unsolved tasks ended.
     """
 
     trial: int
@@ -136,7 +136,7 @@ class Trial(Part):
 
 
 class AtK(Part):
-    """pass@k (at least one of k runs solves a task) and pass^k (all do): means over the n tasks with k runs or more."""
+    """pass@k (at least one of k runs solves a task) and pass^k (all do): means over the n tasks with k or more runs."""
 
     k: int
     n: int
@@ -149,8 +149,8 @@ class AtK(Part):
 class Reliability(Part):
     """A condition over several runs of the test: the rate of each, their mean and its standard error.
 
-    The errors are null for a single run. `reward` and `reward_error` are the same of the runs' mean rewards; null where
-    none are known.
+    The errors are null for a single run. `reward` and `reward_error` are the same for the runs' mean rewards; null if
+    no reward is known.
     """
 
     rates: tuple[float, ...]
@@ -164,11 +164,12 @@ class Reliability(Part):
 class Condition(Score, Spent):
     """The test episodes of one condition.
 
-    `tasks` are the distinct ones of the n episodes; `lessons` the mean size of a pool; `cached_share` leaves the first
-    episode out; `turns` and `reward` are means; `mean` and `error` (standard) are over seeds and folds; `familiar` are
-    tasks whose goal was a training task's too ("yes") and the others, empty where goals are not told from tasks;
-    `outcomes` as in ExpeL, figures 25 to 27; `trials` where tasks were tried again; `learning` is null where nothing
-    is written; `phases` is null in a summary of an older version.
+    `tasks` is the number of distinct tasks in the n episodes; `lessons` is the mean size of a pool; `cached_share`
+    leaves out the first episode; `turns` and `reward` are means; `mean` and `error` (standard) are over seeds and
+    folds; `familiar` separates tasks that share their goal with a training task ("yes") from others ("no"), and is
+    empty if the benchmark defines no goals; `outcomes` are as in ExpeL, figures 25 to 27; `trials` is empty unless
+    tasks were tried again; `learning` is null if no lessons are written; `phases` is null in a summary of an older
+    version.
     """
 
     name: str
@@ -194,7 +195,7 @@ class Condition(Score, Spent):
 
 
 class Pair(Part):
-    """Two conditions on the episodes that both finished; `points` are b's minus a's. See `stats.paired`."""
+    """Two conditions on the episodes that both finished; `points` is b's rate minus a's. See `stats.paired`."""
 
     a: str
     b: str
@@ -210,7 +211,7 @@ class Pair(Part):
 
 
 class CurvePoint(Score):
-    """A condition after so many training cases (ExpNote, figure 3); the last point has those of the largest fold."""
+    """A condition after `trained_on` training cases (ExpNote, figure 3); at the last point, of the largest fold."""
 
     condition: str
     trained_on: int
@@ -218,7 +219,7 @@ class CurvePoint(Score):
 
 
 class Transition(Part):
-    """What became of the baseline's failures and successes (ExpNote, figure 4)."""
+    """The outcomes of the baseline's failures and successes under a condition (ExpNote, figure 4)."""
 
     condition: str
     n: int
@@ -239,11 +240,11 @@ class Efficiency(Part):
 
 
 class LessonEffect(Part):
-    """One lesson and what came of it. This is observation, not proof: lessons are recalled together.
+    """A lesson and the outcomes of test tasks with it: no proof of its effect, since lessons are recalled together.
 
-    `condition`, `seed` and `fold` say where it was learned ("" or null if unknown); `sources` are the training attempts
-    it came from; `recalled` counts test episodes; `baseline_n` and the rest are of the same tasks under the baseline;
-    `points` is the difference on the tasks that both finished.
+    `condition`, `seed` and `fold` are those of its learning ("" or null if unknown); `sources` counts its training
+    attempts; `recalled` counts test episodes; `baseline_n`, `baseline_successes` and `baseline_accuracy` are of the
+    same tasks under the baseline; `points` is the difference on the tasks that both finished.
     """
 
     id: str
@@ -273,7 +274,7 @@ class OriginScore(Score):
 
 
 class Origin(Part):
-    """Heuristics from successes and failures in one category, "" for all, and what they are worth (ERL, figure 2b)."""
+    """Heuristics from successes and failures in one category ("" for all), and their scores (ERL, figure 2b)."""
 
     category: str
     lessons: dict[Literal["success", "failure"], int]
@@ -281,7 +282,7 @@ class Origin(Part):
 
 
 class Judgements(Part):
-    """How often a model judged its own attempts rightly, where the truth is known (ERL, appendix C.2).
+    """How often a model judged its own attempts rightly, among those with a known outcome (ERL, appendix C.2).
 
     The wrong verdicts are `claimed` (a failure called a success) and `missed`.
     """
@@ -295,10 +296,10 @@ class Judgements(Part):
 
 
 class Steps(Part):
-    """What an attempt of a condition consists of, on average over all n attempts (ExpeL, table 6).
+    """The mean figures per attempt of a condition, over all n attempts (ExpeL, table 6).
 
-    Null is what the trajectories do not hold. Tokens of thoughts, actions and observations are of Llama 2's vocabulary;
-    those of the guidance are counted as `erl-matched` counts them (`seasoned.text.guidance_tokens`).
+    A figure is null if the trajectories lack it. Tokens of thoughts, actions and observations are of Llama 2's
+    vocabulary; guidance tokens are counted as in `erl-matched` (`seasoned.text.guidance_tokens`).
     """
 
     condition: str
@@ -317,9 +318,9 @@ class Steps(Part):
 
 
 class GuidancePoint(Score):
-    """A condition by how many tokens of guidance it was shown (ERL, figure 5).
+    """A condition with its mean guidance tokens (ERL, figure 5).
 
-    `points` and `p` are against few-shot-trajectories, null for itself.
+    `points` and `p` are against few-shot-trajectories, and null for that condition.
     """
 
     condition: str
@@ -329,7 +330,7 @@ class GuidancePoint(Score):
 
 
 class PoolProblems(Part):
-    """What learning one pool could not use, in sentences: the conditions that share it, its seed and fold."""
+    """The problems of learning a pool, in sentences, with the conditions that share it, its seed and fold."""
 
     conditions: tuple[str, ...]
     seed: int
@@ -338,10 +339,10 @@ class PoolProblems(Part):
 
 
 class Gate(Part):
-    """What a gate decided on a condition in one block: its looks at the gate tasks, the last of which is the decision.
+    """A gate's decision on a condition in one block: its looks at the gate tasks, the last of which decides.
 
-    `of` is the condition whose lessons were tried; `excluded` tasks had a server's error and count as ties; with
-    `crossfit` the method was tried, and not this list of lessons.
+    `of` is the condition whose lessons were tried; `excluded` tasks had a server error and count as ties; with
+    `crossfit`, the gate tried the method, not this list of lessons.
     """
 
     condition: str
@@ -357,9 +358,9 @@ class Gate(Part):
 
 
 class Probed(Part):
-    """What a probe estimated of one lesson: its effect in parts of 1, raw and shrunk, from so many `uses`.
+    """A probe's estimate for one lesson: its effect as a share of 1, raw and shrunk, from `uses` probe tasks.
 
-    It certifies nothing. A lesson that was not recalled for any probe task is not here.
+    It certifies nothing. A lesson that was not recalled for any probe task has no estimate.
     """
 
     condition: str
@@ -382,19 +383,19 @@ class TrainingPart(Solved):
 
 
 class Training(Solved, Spent):
-    """All training attempts: tasks, and what was spent, on repeated attempts too."""
+    """All training attempts: tasks, and usage including that of repeated attempts."""
 
     errors: int
     conditions: dict[str, TrainingPart]
 
 
 class Summary(Part):
-    """What a run found.
+    """The results of a run.
 
-    `baseline` is what everything is compared with, `method` what the headline is about (null if there is none);
-    `remarks` are sentences that a reader needs for the figures to be true; `pairs` has every two conditions, the
-    baseline as a; `cached_share` is that of the test prompts, after each condition's first episode; `lessons` begin
-    with the most recalled.
+    All conditions are compared with `baseline`; the headline is about `method` (null if there is none); `remarks` are
+    sentences that a reader needs to understand the figures correctly; `pairs` has every two conditions, with the
+    baseline as a; `cached_share` is the share of cached test prompts after each condition's first episode; `lessons`
+    begin with the most recalled.
     """
 
     schema_version: Literal[2] = VERSION
@@ -424,7 +425,7 @@ class Summary(Part):
         return next((one for one in self.conditions if one.name == name), None)
 
     def pair(self, a: str, b: str | None) -> Pair | None:
-        """The comparison of two conditions as it was made (a first), or None."""
+        """The comparison of two conditions in this order, or None."""
         return next((pair for pair in self.pairs if (pair.a, pair.b) == (a, b)), None)
 
 
@@ -432,13 +433,13 @@ def parse_summary(value: object) -> Summary:
     """A summary from JSON, of this version or an earlier one.
 
     Raises:
-        DataError: it has another form; what is wrong is said without naming whose summary it is.
+        DataError: it has another form; the message names the fault, but not the run.
     """
     if not isinstance(value, Mapping) or not {"headline", "conditions", "run"} <= value.keys():
         raise DataError("does not hold a summary: expected a JSON object with a headline, conditions and run")
     version = value.get("schema_version", 1)
     if isinstance(version, int) and version > VERSION:
-        raise DataError(f"is a summary of version {version}, and this program reads those up to {VERSION}")
+        raise DataError(f"is a summary of version {version}, and this program reads versions up to {VERSION}")
     try:
         return Summary.model_validate({**value, "schema_version": VERSION})
     except ValidationError as error:

@@ -1,8 +1,7 @@
 """The tables of a report.
 
-Always holds: every figure is written in one place, so terminal, Markdown, JSON and HTML agree; published figures are
-marked as another model's; a figure that is unknown is an em dash, one that makes no sense in its place is blank; a
-table that would say nothing is None.
+Always holds: every figure is formatted in one place, so terminal, Markdown, JSON and HTML agree; published figures are
+marked as another model's; an unknown figure is an em dash, an inapplicable one is blank; an empty table is None.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ if TYPE_CHECKING:
 
 Which = Literal["matching", "all", "none"]
 FEW = 10
-"""So many pairs are shown at once, and more of them folded away."""
+"""The most pairs shown at once; more are folded away."""
 _STAMP = re.compile(r"^\d{8}T\d{6}-(?=.)")
 _SHOWN = {"name", "n", "successes", "errors", "accuracy", "interval", "tokens", "cost"}
 
@@ -51,14 +50,14 @@ _SHOWN = {"name", "n", "successes", "errors", "accuracy", "interval", "tokens", 
 
 
 def main_table(summary: Summary, *, which: Which = "matching") -> Table:
-    """One line a condition, then the papers' figures.
+    """One line per condition, then published figures.
 
-    The mean reward has a column of its own, score, where an attempt can succeed in part or a paper printed a score
-    (WebShop). Turns are those of the attempt that counts, on average (ERL, table 4).
+    The mean reward has its own column, score, if an attempt can succeed in part or a paper prints a score (WebShop).
+    Turns are the mean over the attempts that count (ERL, table 4).
 
     Args:
-        summary: Of the run.
-        which: Published figures to show: those of conditions in the run, all of the benchmark, or none.
+        summary: The summary of the run.
+        which: Published figures to show: of the run's conditions, of the whole benchmark, or none.
     """
     figures = _figures(summary, which)
     scored = any(is_partial(one.reward, one.accuracy) for one in summary.conditions)
@@ -122,7 +121,7 @@ def _reference_line(figure: Reference, scored: bool) -> Line:
 
 
 def pairs_table(summary: Summary) -> Table | None:
-    """Every two conditions with their exact test; None where the main table has them all, each with the baseline."""
+    """Every two conditions with their exact test; None if the main table has all pairs."""
     if all(summary.baseline in (pair.a, pair.b) for pair in summary.pairs):
         return None
 
@@ -139,7 +138,7 @@ def pairs_table(summary: Summary) -> Table | None:
 
 
 def phases_table(summary: Summary) -> Table | None:
-    """Tokens and cost of each part, as ERL's table 4 has them; None where nothing was learned or recalled by calls."""
+    """Tokens and cost by part, as in ERL's table 4; None if neither learning nor recall called a model."""
 
     def used(spent: Spent) -> bool:
         return bool(spent.tokens.total or spent.calls)
@@ -152,29 +151,29 @@ def phases_table(summary: Summary) -> Table | None:
     baseline = summary.condition(summary.baseline)
     before = prompt(baseline) if baseline else None
     lines: list[Line] = []
-    beside_any = False
+    any_extra = False
     for one in summary.conditions:
         if one.phases is None:
             continue
-        beside = [(name, part) for name in ("learning", "recall") if used(part := getattr(one.phases, name))]
-        beside_any = beside_any or bool(beside or one.phases.others)
-        more = prompt(one) / before - 1 if before and one is not baseline else None
-        parts = [*beside, ("rollout", one.phases.rollout), *([("total", one.phases.total)] if beside else [])]
+        extra = [(name, part) for name in ("learning", "recall") if used(part := getattr(one.phases, name))]
+        any_extra = any_extra or bool(extra or one.phases.others)
+        change = prompt(one) / before - 1 if before and one is not baseline else None
+        parts = [*extra, ("rollout", one.phases.rollout), *([("total", one.phases.total)] if extra else [])]
         parts += [(f"the {part}, apart", spent) for part, spent in one.phases.others.items()]
         for name, part in parts:
-            own = more if name == "rollout" else None
+            vs_baseline = change if name == "rollout" else None
             cells = (
                 label(one.name),
                 name,
                 prompt_cell(part),
-                ("" if name != "rollout" else UNKNOWN) if own is None else f"{signed(100 * own)}%",
+                ("" if name != "rollout" else UNKNOWN) if vs_baseline is None else f"{signed(100 * vs_baseline)}%",
                 count(part.tokens.completion),
                 cost(part.cost),
                 f"{part.calls:,}",
             )
-            values = {"name": one.name, "part": name, **part.to_json(), "input_vs_baseline": own}
+            values = {"name": one.name, "part": name, **part.to_json(), "input_vs_baseline": vs_baseline}
             lines.append(Line(cells, values))
-    if not beside_any:
+    if not any_extra:
         return None
     lines += _printed_costs(summary)
     compared = f"input vs\n{label(summary.baseline)}"
@@ -189,7 +188,7 @@ def phases_table(summary: Summary) -> Table | None:
 
 
 def _printed_costs(summary: Summary) -> list[Line]:
-    """What a paper prints of tokens and cost: of all test attempts, and with all that was learned and recalled."""
+    """The published tokens and costs: of the test attempts, and in total with learning and recall."""
     names = {one.name for one in summary.conditions}
     by_source: dict[tuple[str, str], dict[str, float]] = {}
     for one in further_references(summary.run.benchmark):
@@ -210,10 +209,10 @@ _GOALS: dict[Literal["yes", "no"], str] = {"yes": "goal met in training", "no": 
 
 
 def categories_table(summary: Summary) -> Table | None:
-    """Solved of attempted by category, one column a condition (ExpeL, table 5), and the papers' rates beside it.
+    """Solved of attempted tasks by category, one column per condition (ExpeL, table 5), and the published rates.
 
-    Tasks whose goal was a training task's too stand below, apart from the others: what helps with them may have been
-    remembered. Where all is of one category there is no table.
+    Tasks that share their goal with a training task have a line of their own, since their solutions may have been
+    remembered. With only one category there is no table.
     """
     all_of = summary.conditions
     names = sorted({name for one in all_of for name in one.categories})
@@ -226,10 +225,10 @@ def categories_table(summary: Summary) -> Table | None:
         if figure.condition in wanted and figure.category in names:
             published.setdefault(figure.condition, {})[figure.category] = figure.value
 
-    def line(said: str, name: str, parts: Mapping[str, Solved | None]) -> Line:
+    def line(title: str, name: str, parts: Mapping[str, Solved | None]) -> Line:
         rates = [f"{by_name[name]:.0f}%" if name in by_name else "" for by_name in published.values()]
         values = {condition: part and part.to_json() for condition, part in parts.items()}
-        return Line((said, *map(solved_cell, parts.values()), *rates), {"category": name, **values})
+        return Line((title, *map(solved_cell, parts.values()), *rates), {"category": name, **values})
 
     lines = [
         line(one_line(name, 40) or "(none)", name, {one.name: one.categories.get(name) for one in all_of})
@@ -249,12 +248,12 @@ def categories_table(summary: Summary) -> Table | None:
 
 
 def comparison_table(summaries: Sequence[Summary], rows: Sequence[Sequence[Row]] | None = None) -> Table:
-    """Several runs side by side: one line a run and condition.
+    """Several runs side by side, one line per run and condition.
 
     Args:
-        summaries: One summary a run, the first is what the others are compared with.
+        summaries: One per run; the others are compared with the first.
         rows: The rows of the same runs. With them, each condition of a later run is paired with the same condition of
-            the first run on their common tasks, provided that the benchmark is the same.
+            the first run on their common tasks, if the benchmark is the same.
     """
     names = ("run", Column("model", number=False, spare=True), "condition")
     heads = ("solved", "accuracy\n[95%]", spare("pairs"), "points\nvs first", "exact\np", spare("tokens"), "cost")
@@ -273,7 +272,7 @@ def comparison_table(summaries: Sequence[Summary], rows: Sequence[Sequence[Row]]
 
 
 def _paired(first: Sequence[Row], other: Sequence[Row], condition: str) -> stats.Paired:
-    """Two sides on their common tasks; under other data or options, the same id may be another task."""
+    """Compare two runs on their common tasks; tasks with the same id but different texts are left out."""
     a, b = ([row for row in rows if row.condition == condition] for rows in (first, other))
     tasks = {row.key: row.task for row in a}
     return stats.paired(outcomes(a), outcomes(row for row in b if tasks.get(row.key) == row.task))
@@ -299,22 +298,22 @@ def _comparison_line(run: Run, one: Condition, test: stats.Paired | None) -> Lin
 
 
 def _run_name(run: Run) -> str:
-    """What tells a run from others of its name, and finds it: its id without the time that it begins with."""
+    """A run's id without its leading time, which still distinguishes runs of the same name."""
     name = one_line(_STAMP.sub("", run.id or run.name), 200)
     return (name if len(name) <= 32 else f"{ELLIPSIS}{name[-31:]}") or UNKNOWN
 
 
 def show(summary: Summary, console: Console) -> None:
-    """Print the headline, the main table, whichever of the others say something, and the lessons most recalled.
+    """Print the headline, the main table, all other non-empty tables, and the most recalled lessons.
 
-    More than `FEW` pairs are left to the report.
+    More than `FEW` pairs are only in the report.
     """
     from rich.text import Text
 
     console.print(Text(clean(summary.headline), style="bold"))
     pairs = pairs_table(summary)
     few = pairs if pairs and len(pairs.lines) <= FEW else None
-    made = (
+    first_tables = (
         main_table(summary),
         gates_table(summary),
         probes_table(summary),
@@ -323,6 +322,6 @@ def show(summary: Summary, console: Console) -> None:
         repeats_table(summary),
         sweep_table(summary),
     )
-    for table in (*made, phases_table(summary), lessons_table(summary, limit=8)):
+    for table in (*first_tables, phases_table(summary), lessons_table(summary, limit=8)):
         if table:
             console.print(to_rich(table, console.width))

@@ -1,8 +1,7 @@
-"""The conditions of benchmarks whose agent acts in several steps, and of ExpeL and AutoGuide, which are for all.
+"""The conditions of benchmarks whose agent acts in several steps, and those for all benchmarks, such as ExpeL and ERL.
 
-Always holds: `policy` of the recipe's agent decides the agent that gathers training attempts and runs every method, so
-that methods differ from their baseline only in the guidance; `act`, `react`, `choose` and `tools` are that agent by
-name.
+Always holds: the recipe's `agent.policy` decides the agent that gathers training attempts and that every method
+advises, so methods differ from their baseline only in the guidance; `act`, `react`, `choose` and `tools` name it.
 """
 
 from __future__ import annotations
@@ -40,24 +39,24 @@ Policy = Literal["act", "react", "choose", "tools", "coder"]
 Aid = Literal["worked", "begins", "filters"]
 
 MANY = 1000
-"""Heuristics considered where their tokens are what limits them."""
+"""How many heuristics are considered if only their tokens are limited."""
 
 FACTS = "facts"
-"""The ending of a condition that has facts beside its own lessons."""
+"""The ending of a condition that also recalls facts."""
 
 _RECALL = {"k", "retrieve_by", "rerank"}
-"""What of ExpeL's parameters leaves what is learned alone."""
+"""The parameters of ExpeL that do not affect learning."""
 
 
 def gatherer(recipe: Recipe, benchmark: Benchmark, llm: LLM, training: Sequence[Task]) -> Agent:
-    """The gathering agent: the acting agent, or the dialogue if its reflections go beside the question."""
+    """The agent that gathers training attempts: the acting agent, or the dialogue."""
     if benchmark.manner == "act":
         return actor(recipe, benchmark, llm, training)
     return (noted_first if recipe.gather.answers else dialogue)(recipe, benchmark, llm, training)
 
 
 def actor(recipe: Recipe, benchmark: Benchmark, llm: LLM, training: Sequence[Task]) -> Agent:
-    """The agent that gathers and that every method advises: the recipe's `agent.policy`.
+    """The acting agent of the recipe's `agent.policy`, which gathers attempts and is advised by every method.
 
     It asks for guidance at each turn if demonstrations are chosen or ordered by the last step.
     """
@@ -67,13 +66,13 @@ def actor(recipe: Recipe, benchmark: Benchmark, llm: LLM, training: Sequence[Tas
 
 
 def carrier(recipe: Recipe, benchmark: Benchmark, llm: LLM, training: Sequence[Task]) -> Agent:
-    """The agent that gets the guidance: the recipe's acting agent, or the dialogue with it beside the question."""
+    """The agent that methods advise: the recipe's acting agent, or the dialogue with guidance beside the question."""
     make: MakeAgent = actor if benchmark.manner == "act" else noted_first
     return make(recipe, benchmark, llm, training)
 
 
 def make_actor(recipe: Recipe, benchmark: Benchmark, llm: LLM, policy: Policy, asks: bool = False) -> Agent:
-    """An acting agent under the limits of the recipe and the benchmark; where tasks take a program, the coder."""
+    """An acting agent with the limits of the recipe and the benchmark; the coder if tasks ask for programs."""
     if benchmark.programs:
         return coder(recipe, benchmark, llm)
     if policy == "coder":
@@ -99,21 +98,21 @@ def make_actor(recipe: Recipe, benchmark: Benchmark, llm: LLM, policy: Policy, a
 
 
 def worked_first(agent: Agent) -> list[Message]:
-    """The messages before every task of an acting agent, except tools, which only the environment knows."""
+    """The messages before every task of an acting agent, without tools, which only the environment knows."""
     if isinstance(agent, ToolCaller):
         return agent.preamble(agent.examples[: agent.shots], [])
     return agent.preamble(agent.examples[: agent.shots]) if isinstance(agent, React) else []
 
 
 def halting(recipe: Recipe) -> Halt | None:
-    """The recipe's rule that ends attempts, beside the limits of the agent itself."""
+    """The recipe's rule that ends attempts, in addition to the agent's limits."""
     options = recipe.agent
     limits = {"omega": options.omega, "epsilon": options.epsilon, "cycle": options.cycle}
     return make_halt(options.halt, **limits, with_observation=options.same_observation)
 
 
 def reflexion(recipe: Recipe, benchmark: Benchmark, llm: LLM, strategy: Strategy | Literal[""]) -> Reflexion:
-    """Reflexion with a strategy; "" is the one of the recipe's gathering."""
+    """Reflexion with a strategy; "" is `gather.reflect` of the recipe."""
     return Reflexion(
         llm=llm,
         strategy=strategy or recipe.gather.reflect,
@@ -126,7 +125,7 @@ def reflexion(recipe: Recipe, benchmark: Benchmark, llm: LLM, strategy: Strategy
 
 
 def acts(policy: Policy) -> MakeAgent:
-    """An acting agent with a policy of its own, for conditions that learn nothing."""
+    """An acting agent with this policy, for conditions that learn nothing."""
     return lambda recipe, benchmark, llm, training: make_actor(recipe, benchmark, llm, policy)
 
 
@@ -142,14 +141,14 @@ def expel(
     retry: bool = False,
     worked: bool = False,
     without: Aid | Literal["", "all"] = "",
-    **own: Any,
+    **parameters: Any,
 ) -> Condition:
-    """ExpeL with the recipe's settings and the condition's changes; one that learns differently learns alone."""
+    """ExpeL with the recipe's settings and the condition's; conditions that learn differently share no pool."""
     if worked:
-        own = {"successes": True, "human": (), **own}
-    alike = not worked and not without and own.keys() <= _RECALL
-    by = own.get("retrieve_by", "task" if "rerank" in own else "none")
-    asks = _asks(by, own.get("rerank", "none"))
+        parameters = {"successes": True, "human": (), **parameters}
+    shares_pool = not worked and not without and parameters.keys() <= _RECALL
+    by = parameters.get("retrieve_by", "task" if "rerank" in parameters else "none")
+    asks = _asks(by, parameters.get("rerank", "none"))
 
     def make(recipe: Recipe, benchmark: Benchmark, llm: LLM) -> Method:
         return ExpeL(
@@ -161,7 +160,7 @@ def expel(
             manual=benchmark.trajectories,
             seed=recipe.seeds[0],
             max_tokens=max(400, recipe.caps.think),
-            **{**method_options("expel", recipe.profile), **recipe.expel.model_dump(), **own},
+            **{**method_options("expel", recipe.profile), **recipe.expel.model_dump(), **parameters},
         )
 
     return Condition(
@@ -171,17 +170,17 @@ def expel(
         make,
         learns=not worked,
         worked=worked,
-        pool="expel" if alike else "",
-        acts=True if asks or retry or worked or "with_reflections" in own else None,
+        pool="expel" if shares_pool else "",
+        acts=True if asks or retry or worked or "with_reflections" in parameters else None,
         retries="reflexion" if retry else "",
     )
 
 
 def trajectories(k: int | None = None) -> Condition:
-    """Own successes alone, as demonstrations: k, or as many as the recipe says."""
-    says = "own successes at the most similar tasks, as many as `erl.trajectories` says"
+    """The agent's successes as demonstrations, without lessons: `k`, or as many as the recipe says."""
+    description = "own successes at the most similar tasks, as many as `erl.trajectories` says"
     make = partial(successes, k)
-    return Condition("few-shot-trajectories", says, carrier, make, learns=True, own_pool=False, acts=None)
+    return Condition("few-shot-trajectories", description, carrier, make, learns=True, own_pool=False, acts=None)
 
 
 def observed(recipe: Recipe, benchmark: Benchmark, llm: LLM) -> Method:
@@ -199,8 +198,8 @@ def successes(k: int | None, recipe: Recipe, benchmark: Benchmark, llm: LLM) -> 
     return ExpeL(llm, mode="retrieve", k=k or recipe.erl.trajectories, tell=tell, seed=recipe.seeds[0])
 
 
-def autoguide(without: Aid | Literal["", "all"] = "", **own: Any) -> Condition:
-    """AutoGuide as the recipe has it, but for what the condition sets."""
+def autoguide(without: Aid | Literal["", "all"] = "", **parameters: Any) -> Condition:
+    """AutoGuide with the recipe's settings, overridden by the condition's."""
 
     def make(recipe: Recipe, benchmark: Benchmark, llm: LLM) -> Method:
         return AutoGuide(
@@ -210,99 +209,101 @@ def autoguide(without: Aid | Literal["", "all"] = "", **own: Any) -> Condition:
             begins=benchmark.rule_begins if recipe.helps("begins", without) else "",
             goal=benchmark.goal,
             max_tokens=max(200, recipe.caps.think),
-            **{**recipe.autoguide.model_dump(), **own},
+            **{**recipe.autoguide.model_dump(), **parameters},
         )
 
     pool = f"autoguide-without-{without}" if without else "autoguide"
     return Condition("autoguide", "guidelines chosen at each turn", asking, make, learns=True, pool=pool, acts=None)
 
 
-def facts(**own: Any) -> Condition:
-    """Facts as the recipe has them, but for what the condition sets."""
+def facts(**parameters: Any) -> Condition:
+    """Facts with the recipe's settings, overridden by the condition's."""
 
     def make(recipe: Recipe, benchmark: Benchmark, llm: LLM) -> Method:
-        return Facts(llm, library=benchmark.libraries, **{**recipe.facts.model_dump(), **own})
+        return Facts(llm, library=benchmark.libraries, **{**recipe.facts.model_dump(), **parameters})
 
-    says = "what calls of the functions gave, from traced attempts and from exploring"
-    return Condition("facts", says, carrier, make, learns=True, acts=True)
+    description = "what calls of the functions gave, from traced attempts and from exploring"
+    return Condition("facts", description, carrier, make, learns=True, acts=True)
 
 
 def with_facts(base: Condition) -> Condition:
-    """A condition with facts beside what it recalls itself: `expel+facts`."""
+    """A condition that recalls facts in addition to its own guidance: `expel+facts`."""
 
     def make(recipe: Recipe, benchmark: Benchmark, llm: LLM) -> Method:
-        own = (base.method, facts().method)
-        return Both(tuple(method(recipe, benchmark, llm) for method in own if method is not None))
+        methods = (base.method, facts().method)
+        return Both(tuple(method(recipe, benchmark, llm) for method in methods if method is not None))
 
-    name, says = f"{base.name}+{FACTS}", f"{base.says}, and facts"
-    return replace(base, name=name, says=says, method=make, learns=True, own_pool=True, pool="", acts=True)
+    name, description = f"{base.name}+{FACTS}", f"{base.says}, and facts"
+    return replace(base, name=name, says=description, method=make, learns=True, own_pool=True, pool="", acts=True)
 
 
-def erl(matched: bool = False, without: Aid | Literal["", "all"] = "", **own: Any) -> Condition:
-    """ERL as the recipe has it, but for how the condition recalls.
+def erl(matched: bool = False, without: Aid | Literal["", "all"] = "", **parameters: Any) -> Condition:
+    """ERL with the recipe's settings; the condition's parameters change only the recall.
 
-    Heuristics for the first thought are shown after it, to agents that answer once (ours). With `matched` they get as
-    many tokens as the trajectories of few-shot-trajectories (the paper's figure 5). `without` an aid of the scaffold,
-    it learns alone.
+    With `on="thought"`, an agent that answers once sees heuristics after its first thought (ours). With `matched`,
+    heuristics get as many tokens as the demonstrations of few-shot-trajectories (the paper's figure 5). `without` an
+    aid of the scaffold, the condition has its own pool.
     """
 
     def make(recipe: Recipe, benchmark: Benchmark, llm: LLM) -> Method:
         if not matched:
-            return heuristics(recipe, benchmark, llm, without, **own)
+            return heuristics(recipe, benchmark, llm, without, **parameters)
         shown = successes(None, recipe, benchmark, llm)
-        return heuristics(recipe, benchmark, llm, without, **{"k": MANY, "retrieve": "embedding", **own}, matched=shown)
+        return heuristics(
+            recipe, benchmark, llm, without, **{"k": MANY, "retrieve": "embedding", **parameters}, matched=shown
+        )
 
-    later = own.get("on") == "thought"
+    after_thought = parameters.get("on") == "thought"
     return Condition(
         "erl",
         "heuristics from single attempts",
-        noted_later if later else carrier,
+        noted_later if after_thought else carrier,
         make,
         learns=True,
         pool=f"erl-without-{without}" if without else "erl",
         ranks=True,
-        acts=False if later else None,
+        acts=False if after_thought else None,
     )
 
 
 def heuristics(
     recipe: Recipe, benchmark: Benchmark, llm: LLM, without: Aid | Literal["", "all"] = "", **other: Any
 ) -> ERL:
-    """ERL as the recipe has it under `erl`, but for how a condition recalls.
+    """ERL with the recipe's settings under `erl`; `other` are the condition's settings of recall.
 
-    All conditions of ERL share what the first of them learned, so whatever learning uses is the same for each. A
-    bundled model marks each heuristic on its own, unless the recipe wants reasons.
+    All conditions of ERL share the lessons of the first one, so settings of learning are the same for each. A bundled
+    model marks each heuristic on its own, unless the recipe asks for reasons.
     """
-    chosen = recipe.erl
-    recalls: dict[str, Any] = {
-        "k": chosen.k,
-        "retrieve": chosen.retrieve,
-        "guidance_tokens": chosen.guidance_tokens,
+    settings = recipe.erl
+    recall_settings: dict[str, Any] = {
+        "k": settings.k,
+        "retrieve": settings.retrieve,
+        "guidance_tokens": settings.guidance_tokens,
     } | other
-    shown = recipe.helps("worked", without)
-    paper = method_options("erl", recipe.profile)
+    aided = recipe.helps("worked", without)
+    profile_options = method_options("erl", recipe.profile)
     return ERL(
         llm,
         about=benchmark.about or benchmark.instruction,
-        example=benchmark.heuristic if shown else None,
-        worked=worked_attempt(benchmark) if shown else None,
+        example=benchmark.heuristic if aided else None,
+        worked=worked_attempt(benchmark) if aided else None,
         begins=benchmark.rule_begins if recipe.helps("begins", without) else "",
         filters=recipe.helps("filters", without),
-        form=paper.get("form", "short"),
-        room=chosen.room,
-        rank_room=chosen.rank_room,
-        chars=chosen.chars,
+        form=profile_options.get("form", "short"),
+        room=settings.room,
+        rank_room=settings.rank_room,
+        chars=settings.chars,
         goal=benchmark.goal if recipe.profile == "small" else None,
-        recall_first=chosen.recall_first,
-        reasons=not recipe.llm.bundled if chosen.reasons is None else chosen.reasons,
-        judge=chosen.judge,
-        blind=chosen.blind,
-        first=chosen.first,
+        recall_first=settings.recall_first,
+        reasons=not recipe.llm.bundled if settings.reasons is None else settings.reasons,
+        judge=settings.judge,
+        blind=settings.blind,
+        first=settings.first,
         failures=recipe.gather.iterate == "failures",
         workers=recipe.at_once,
         max_tokens=max(300, recipe.caps.think),
         seed=recipe.seeds[0],
-        **recalls,
+        **recall_settings,
     )
 
 
@@ -315,7 +316,7 @@ def given(recipe: Recipe, benchmark: Benchmark, llm: LLM) -> Method:
 
 @cache
 def _lessons(file: str, changed: int) -> tuple[Lesson, ...]:
-    """Read once for all recalls: a lesson that has no id of its own gets one when it is read."""
+    """The lessons of a file, read once for all recalls, since a lesson without an id gets a new one when read."""
     del changed
     return read_lessons(file)
 

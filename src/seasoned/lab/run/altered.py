@@ -1,7 +1,7 @@
 """Lessons that cannot help, for an audit: `X+blank`, `X+shuffled`, `X+foreign` and `X+corrupted`.
 
-A lift that survives blank or shuffled lessons does not come from what the lessons say. Always holds: an altered lesson
-keeps its key, its sources and its place, so that retrieval finds it where it found the original; only its words differ.
+A lift that survives blank or shuffled lessons does not come from their content. Always holds: an altered lesson keeps
+its key, its sources and its place, so retrieval finds it where it found the original; only its text differs.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Alteration = Literal["blank", "shuffled", "foreign", "corrupted"]
 ALTERATIONS: tuple[Alteration, ...] = get_args(Alteration)
 
 BLANK = "…"
-_WORDS = ("action", "values")  # of a heuristic and of a note: what their texts were made from
+_WORDS = ("action", "values")  # the data from which the texts of heuristics and of notes are made
 FOREIGN = (
     "look for a lamp on the desks first",
     "open a closed cabinet before you search it",
@@ -34,16 +34,16 @@ FOREIGN = (
     "search the shelves from left to right",
     "leave the fridge open while you take two things",
 )
-"""Advice about a household, which no benchmark but ALFWorld is about; ALFWorld's audit shows the same lines."""
+"""Advice about a household: foreign to every benchmark but ALFWorld, whose audit shows the same lines."""
 
 
 def alter(lessons: Sequence[Lesson], how: Alteration, seed: int = 0) -> list[Lesson]:
-    """New lessons in the place of these, with other words.
+    """New lessons in place of these, with other texts.
 
     Args:
-        lessons: what was learned, in order.
-        how: blank, an ellipsis in place of the text; shuffled, each carries another one's text; foreign, advice about
-            something else; corrupted, the text is said to be wrong.
+        lessons: the learned lessons, in order.
+        how: blank, an ellipsis instead of the text; shuffled, each has another lesson's text; foreign, advice about
+            something else; corrupted, the text after "never".
         seed: of the shuffling.
     """
     rng, words = random.Random(seed), list[tuple[str, Mapping[str, object]]]()
@@ -56,11 +56,11 @@ def alter(lessons: Sequence[Lesson], how: Alteration, seed: int = 0) -> list[Les
         words = [(text, {"action": text}) for text, _ in zip(cycle(advice), lessons, strict=False)]
     else:
         words = [(f"never {one.text}", {"action": f"never {one.data.get('action')}"}) for one in lessons]
-    return [_with_words(lesson, how, *said) for lesson, said in zip(lessons, words, strict=True)]
+    return [_with_words(lesson, how, *text) for lesson, text in zip(lessons, words, strict=True)]
 
 
 def _cycle(count: int, rng: random.Random) -> list[int]:
-    """Places in another order, of which none keeps its own as long as there are two (Sattolo's algorithm)."""
+    """Places in random order; none stays where it was, unless there is only one (Sattolo's algorithm)."""
     places = list(range(count))
     for last in range(count - 1, 0, -1):
         other = rng.randrange(last)
@@ -69,7 +69,7 @@ def _cycle(count: int, rng: random.Random) -> list[int]:
 
 
 def altered_scope(store: Store, pool: ExperiencePool, how: Alteration, seed: int) -> str:
-    """The scope that holds a pool's active lessons with other words; made once, and anew when the lessons changed."""
+    """The scope of a pool's active lessons with altered texts; it is made again only when the lessons change."""
     return copied_scope(store, pool, how, pool.lessons(), lambda lessons: alter(lessons, how, seed))
 
 
@@ -80,14 +80,14 @@ def copied_scope(
     lessons: Sequence[Lesson],
     change: Callable[[Sequence[Lesson]], list[Lesson]] | None = None,
 ) -> str:
-    """The scope beside a pool's that holds copies of these lessons; made once, and anew when they changed.
+    """The scope with copies of a pool's lessons; it is made again only when these lessons change.
 
     Args:
-        store: holds them.
-        pool: whose lessons they are.
-        ending: of the scope's name.
-        lessons: what is copied, in order.
-        change: gives the copies, with new ids; without it they have the same words.
+        store: holds both scopes.
+        pool: the pool of the lessons.
+        ending: of the new scope's name.
+        lessons: the lessons to copy, in order.
+        change: makes the copies, with new ids; without it, their texts stay the same.
     """
     scope, mark = f"{pool.scope}+{ending}", [f"{lesson.id} {lesson.version}" for lesson in lessons]
     if store.marked(scope, "altered") != mark:
@@ -101,7 +101,7 @@ def copied_scope(
 
 
 def _with_words(lesson: Lesson, how: Alteration, text: str, words: Mapping[str, object]) -> Lesson:
-    """A new lesson with this text; of `_WORDS` in its data, from which texts are made, it has what `words` has."""
+    """A new lesson with this text, and with `words` in place of the `_WORDS` in its data."""
     kept = {name: value for name, value in lesson.data.items() if name not in _WORDS}
     data = {**kept, **{name: words[name] for name in _WORDS if name in lesson.data and name in words}, "altered": how}
     return lesson.model_copy(update={**_fresh(), "text": text, "data": data})

@@ -1,6 +1,6 @@
-"""The conditions of benchmarks that ask for one answer: the dialogue of ExpNote, and agents that answer directly.
+"""The conditions of benchmarks that ask for one answer: ExpNote's dialogue, and agents that answer directly.
 
-Always holds: each agent is made from the recipe and the benchmark alone, so that conditions differ in what is recalled,
+Always holds: each agent is made from the recipe and the benchmark alone, so conditions differ only in what they recall
 and when.
 """
 
@@ -27,13 +27,13 @@ from seasoned.text import prompt_line
 from seasoned.types import Example, Outcome, Step, Task, Trajectory
 
 PAPER_K = 5
-"""Notes recalled for the question alone: what the paper shows for EMOJI, so that all four candidates have theirs."""
+"""Notes recalled for the question alone, as the paper does for EMOJI: enough for each of the four candidates."""
 
-_ANALYSIS = 200  # characters of a reflection, of which the whole sentences are told
+_ANALYSIS = 200  # characters of a reflection to show, cut at the end of a sentence
 
 
 def dialogue(recipe: Recipe, benchmark: Benchmark, llm: LLM, training: Sequence[Task]) -> Dialogue | Coder:
-    """The dialogue agent that every variant of ExpNote uses, in training and in testing; for programs, the coder."""
+    """The agent of every variant of ExpNote, in training and in tests: the dialogue, or the coder for programs."""
     del training
     if benchmark.programs:
         return coder(recipe, benchmark, llm)
@@ -41,13 +41,13 @@ def dialogue(recipe: Recipe, benchmark: Benchmark, llm: LLM, training: Sequence[
 
 
 def noted_first(recipe: Recipe, benchmark: Benchmark, llm: LLM, training: Sequence[Task]) -> Dialogue:
-    """The dialogue with the notes beside the question, as in the paper."""
+    """The dialogue with the notes shown beside the question, as in the paper."""
     del training
     return _dialogue(recipe, benchmark, llm, "question")
 
 
 def noted_later(recipe: Recipe, benchmark: Benchmark, llm: LLM, training: Sequence[Task]) -> Dialogue:
-    """The dialogue with what is recalled after the first thought."""
+    """The dialogue with notes that are recalled after the first thought."""
     del training
     return _dialogue(recipe, benchmark, llm, "thought")
 
@@ -73,16 +73,16 @@ def _dialogue(recipe: Recipe, benchmark: Benchmark, llm: LLM, on: Literal["quest
 
 
 def worked_rule(benchmark: Benchmark) -> tuple[tuple[Trajectory, ...], str, str] | None:
-    """Worked attempts that can be compared, and the situation and action that they teach; None where there are none.
+    """Worked attempts to compare, and the situation and action that they teach; None if the benchmark has none.
 
-    Where the agent acts in several steps, a failed one beside the success at its task; else the first worked
-    case that was answered wrongly and told the right answer.
+    For an agent that acts in several steps: failed attempts and the success at the same task. Otherwise: the first
+    worked case with a wrong answer, which was then corrected.
     """
     if benchmark.heuristic is None:
         return None
     if benchmark.retried is not None:
-        tried = (attempt for attempt, _ in benchmark.reflections if attempt.task_id == benchmark.retried.task_id)
-        return (*tried, benchmark.retried), *benchmark.heuristic
+        failed = (attempt for attempt, _ in benchmark.reflections if attempt.task_id == benchmark.retried.task_id)
+        return (*failed, benchmark.retried), *benchmark.heuristic
     case = next((example for example in benchmark.examples if example.wrong), None)
     if benchmark.manner != "answer" or case is None:
         return None
@@ -101,7 +101,7 @@ def worked_rule(benchmark: Benchmark) -> tuple[tuple[Trajectory, ...], str, str]
 
 
 def worked_attempt(benchmark: Benchmark) -> tuple[Trajectory, str] | None:
-    """A failed worked attempt, the one that the benchmark's `heuristic` comes from, and its analysis; or None."""
+    """The failed worked attempt behind the benchmark's `heuristic`, with its analysis; or None."""
     case = worked_rule(benchmark)
     if benchmark.manner == "answer":
         return (case[0][0], case[0][0].steps[-1].observation) if case is not None else None
@@ -110,18 +110,18 @@ def worked_attempt(benchmark: Benchmark) -> tuple[Trajectory, str] | None:
     attempt, reflection = benchmark.reflections[0]
     if len(reflection) <= _ANALYSIS:
         return attempt, reflection
-    whole, _, _ = reflection[:_ANALYSIS].rpartition(". ")
-    return attempt, f"{whole}." if whole else prompt_line(reflection, _ANALYSIS)
+    sentences, _, _ = reflection[:_ANALYSIS].rpartition(". ")
+    return attempt, f"{sentences}." if sentences else prompt_line(reflection, _ANALYSIS)
 
 
 def few_shot(shots: int | None = None) -> Condition:
-    """The first training cases with their answers: so many, or as many as the recipe says."""
-    says = "one answer, after training cases with their right answers"
-    return Condition("few-shot", says, direct("few-shot", shots))
+    """The first training cases with their answers: `shots`, or as many as the recipe says."""
+    description = "one answer, after training cases with their right answers"
+    return Condition("few-shot", description, direct("few-shot", shots))
 
 
 def direct(style: Literal["zero-shot", "few-shot", "cot"], shots: int | None = None) -> MakeAgent:
-    """An agent that answers at once: with nothing before it, the first training cases, or worked reasoning."""
+    """An agent that answers at once: without examples, after the first training cases, or after worked reasoning."""
 
     def make(recipe: Recipe, benchmark: Benchmark, llm: LLM, training: Sequence[Task]) -> Agent:
         examples: Sequence[Example] = benchmark.examples
@@ -142,46 +142,46 @@ def direct(style: Literal["zero-shot", "few-shot", "cot"], shots: int | None = N
     return make
 
 
-def expnote(**own: Any) -> Condition:
-    """ExpNote; where it recalls for the question or the thought alone, its dialogue has the notes there."""
+def expnote(**parameters: Any) -> Condition:
+    """ExpNote; the parameter `on` also decides whether its dialogue shows notes after the question or the thought."""
     agents: dict[Any, MakeAgent] = {"question": noted_first, "thought": noted_later}
-    agent = agents.get(own.get("on"), dialogue)
-    return Condition("expnote", "the dialogue with recalled notes", agent, notes(**own), learns=True, codes=True)
+    agent = agents.get(parameters.get("on"), dialogue)
+    return Condition("expnote", "the dialogue with recalled notes", agent, notes(**parameters), learns=True, codes=True)
 
 
-def notes(**own: Any) -> MakeMethod:
-    """ExpNote as the recipe and the benchmark have it, but for what a condition sets."""
+def notes(**parameters: Any) -> MakeMethod:
+    """ExpNote with the settings of the recipe and the benchmark, overridden by the condition's parameters."""
 
     def make(recipe: Recipe, benchmark: Benchmark, llm: LLM) -> Method:
         del llm
-        settings, usual = recipe.method, benchmark.retrieval
-        k = settings.k or usual.k
-        set_here = {
-            "k": max(k, PAPER_K) if own.get("on") == "question" and recipe.profile == "small" else k,
-            "share": settings.share or usual.share,
+        settings, defaults = recipe.method, benchmark.retrieval
+        k = settings.k or defaults.k
+        options = {
+            "k": max(k, PAPER_K) if parameters.get("on") == "question" and recipe.profile == "small" else k,
+            "share": settings.share or defaults.share,
             "policy": settings.policy,
             "show": settings.show,
-            "on": settings.on or usual.on,
+            "on": settings.on or defaults.on,
             "partition": method_options("expnote", recipe.profile).get("partition", False),
         }
-        return ExpNote(**{**set_here, **own})
+        return ExpNote(**{**options, **parameters})
 
     return make
 
 
 def nearest(k: int | None = None) -> Condition:
-    """Similar training cases as examples: k, or as many as the recipe says."""
+    """Similar training cases as examples: `k`, or as many as the recipe says."""
 
     def make(recipe: Recipe, benchmark: Benchmark, llm: LLM) -> Method:
         del llm
         return NearestCases(k=k or recipe.method.k or benchmark.retrieval.k)
 
-    says = "the most similar training cases as examples"
-    return Condition("nearest", says, dialogue, make, learns=True, own_pool=False, codes=True)
+    description = "the most similar training cases as examples"
+    return Condition("nearest", description, dialogue, make, learns=True, own_pool=False, codes=True)
 
 
 def teachme(k: int | None = None) -> Condition:
-    """Facts of the recipe's knowledge base: k, or as many as the recipe says."""
+    """Facts of the recipe's knowledge base: `k`, or as many as the recipe says."""
 
     def make(recipe: Recipe, benchmark: Benchmark, llm: LLM) -> Method:
         del llm
@@ -190,7 +190,7 @@ def teachme(k: int | None = None) -> Condition:
                 "the condition teachme needs a knowledge base: -c method.facts=FILE, a CSV in ConceptNet's form "
                 "(tab-separated URI, relation, start, end, JSON)"
             )
-        read_facts(recipe.method.facts, "en")  # a file that is none is told of before any model is called
+        read_facts(recipe.method.facts, "en")  # a wrong file is an error before any model is called
         return TeachMe(facts=recipe.method.facts, k=k or recipe.method.k or benchmark.retrieval.k)
 
     return Condition("teachme", "facts of a commonsense knowledge base", dialogue, make, knows=True)

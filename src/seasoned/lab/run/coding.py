@@ -1,7 +1,7 @@
-"""The agent of benchmarks whose tasks take a program.
+"""The agent of benchmarks whose tasks ask for a program.
 
-Always holds: every condition of such a benchmark has the same agent under the same limits, so that they differ in the
-guidance alone.
+Always holds: every condition of such a benchmark has the same agent with the same limits, so conditions differ only in
+the guidance.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from seasoned.lab.run.settings import ROOMY
 from seasoned.protocols import LLM
 
 PROGRAM = 220
-"""Tokens of a program, where a bundled model writes it."""
+"""The tokens of a program that a bundled model writes."""
 
 
 def coder(recipe: Recipe, benchmark: Benchmark, llm: LLM) -> Coder:
-    """The agent that writes programs; it notes what is to be remembered where ExpNote is to learn from that."""
+    """The agent that writes programs; if the recipe compares ExpNote, it also writes notes for ExpNote to learn."""
     return Coder(
         llm=llm,
         instruction=benchmark.instruction,

@@ -1,6 +1,6 @@
-"""What a condition is: which agent, which method, whether it learns, and whether it may try again.
+"""A condition: its agent, its method, whether it learns, and whether it may retry a test task.
 
-Always holds: a condition is a value; nothing is opened or read when one is made.
+Always holds: a condition is a value; making one opens and reads nothing.
 """
 
 from __future__ import annotations
@@ -25,16 +25,15 @@ MakeMethod = Callable[[Recipe, Benchmark, LLM], Method]
 class Condition:
     """One column of a comparison.
 
-    Without `own_pool` it recalls from the pool of the training attempts themselves; conditions that name the same
-    `pool` share what they learned. `acts` says that it is for benchmarks whose agent acts in several steps (None: for
-    all), and `codes` that it is for those whose tasks take a program, whatever that says. With `retries`, a test task
-    that was failed is tried again, with what that strategy of Reflexion says. With `worked` it learns from the
-    benchmark's worked attempts, and `learns` from none of its own. `parameters` are what its text in a recipe sets:
-    {"k": 10} of `erl(k=10)`. `agent` and `method` are called for each episode, each recall and each learning, with the
-    model that is journalled and counted there. `of` names the condition whose lessons it has: deployed only where a
-    gate promotes them (`gated`), those that a probe found helpful (`probed`), or with other words (`altered`). `ranks`
-    says that its recall asks the recipe's `ranker`; `profiles` are those that it knows. `knows` says that what it tells
-    is not learned, but looked up in a knowledge base.
+    `agent` and `method` are called for each episode, each recall and each learning, with the model that is journalled
+    and counted there. Without `own_pool`, the condition recalls from the pool of the training attempts; conditions that
+    name the same `pool` share their lessons. `acts`: for benchmarks whose agent acts in several steps (None: for all).
+    `codes`: also for benchmarks whose tasks ask for programs. `retries`: a failed test task is tried again with this
+    strategy of Reflexion. `worked`: learns from the benchmark's worked attempts instead of training attempts. `knows`:
+    its guidance is not learned, but looked up in a knowledge base. `parameters` come from its text in a recipe:
+    {"k": 10} of `erl(k=10)`. `of` names the condition whose lessons it has: only if a gate promotes them (`gated`),
+    only those that a probe found helpful (`probed`), or with other texts (`altered`). `ranks`: its recall calls the
+    recipe's `ranker`. `profiles` are the profiles that it knows.
     """
 
     name: str
@@ -60,10 +59,10 @@ class Condition:
 
     @property
     def probed_as(self) -> str:
-        """The name of the condition whose probe chose its lessons: its own, or what a gate then tries."""
+        """The name of the condition whose probe chose the lessons: `of` for a gated condition, else its own."""
         return self.of if self.gated else self.name
 
     @property
     def writes(self) -> bool:
-        """Whether it writes lessons, into a pool of its own."""
+        """Whether it writes lessons, into its own pool."""
         return self.own_pool and (self.learns or self.worked)

@@ -1,8 +1,8 @@
-"""The conditions an experiment compares, as a recipe writes them: `expel`, `erl(k=10, retrieve="embedding")`.
+"""The conditions that an experiment compares, as a recipe writes them: `expel`, `erl(k=10, retrieve="embedding")`.
 
-Always holds: conditions of one benchmark answer in the same environment under the same limits and constraints; those
-that learn share one set of training attempts. A condition's name has none of the signs that keys and scopes are split
-at: its parameters are numbers, true or false, and words of a list.
+Always holds: all conditions of a benchmark have the same environment, limits and constraints; those that learn share
+one set of training attempts. A condition's name contains no sign at which keys and scopes are split: its parameters are
+numbers, true or false, and words of a list.
 """
 
 from __future__ import annotations
@@ -42,24 +42,24 @@ from seasoned.methods.reflexion import Strategy
 from seasoned.plugins import plugins
 
 Kind = type[bool] | type[int] | type[float] | tuple[str, ...]
-"""What a parameter may be: true or false, a whole number of 1 or more, a share above 0, or one of these words."""
+"""The kinds of parameters: true or false, a whole number of 1 or more, a share above 0, or one of these words."""
 
 GATE = "gate"
 """The ending of a condition whose lessons are deployed only if a gate promotes them: `expnote+gate`."""
 PROBED = "probed"
-"""The ending of a condition that keeps those of its lessons that a probe found helpful: `expel-insights+probed`."""
+"""The ending of a condition that keeps only lessons that a probe found helpful: `expel-insights+probed`."""
 WITHOUT = (*get_args(Aid), "all")
-"""The aids of the scaffold that a condition may do without; see `ScaffoldSettings`."""
-_NAME = re.compile(r"(?!training$)[\w.-]+")  # it is a part of the keys of episodes, and of scopes
+"""The aids of the scaffold that a condition may turn off; see `ScaffoldSettings`."""
+_NAME = re.compile(r"(?!training$)[\w.-]+")  # names are parts of episode keys and scopes
 _FORM = re.compile(r"\s*([\w.:-]+)\s*\((.*)\)\s*", re.DOTALL)
 
 
 def _reflexion(strategy: Strategy = "reflexion") -> Condition:
-    says = "the agent, which tries again, told its reflections, its last attempt, or both"
-    return Condition("reflexion", says, carrier, acts=None, retries=strategy)
+    description = "the agent, which tries again, told its reflections, its last attempt, or both"
+    return Condition("reflexion", description, carrier, acts=None, retries=strategy)
 
 
-_ALONE = (
+_WITHOUT_PARAMETERS = (
     Condition("zero-shot", "one answer, no examples", direct("zero-shot")),
     Condition("cot", "one answer after worked reasoning", direct("cot")),
     Condition("disabled", "the dialogue of ExpNote without its notes", dialogue, notes(variant="disabled")),
@@ -72,7 +72,7 @@ _ALONE = (
     Condition("observed", "notes read off what attempts observed", asking, observed, learns=True, acts=True),
     Condition("retry", "the agent, which tries again", carrier, acts=None, retries="none"),
 )
-_VARIED: dict[str, tuple[Callable[..., Condition], dict[str, Kind]]] = {
+_WITH_PARAMETERS: dict[str, tuple[Callable[..., Condition], dict[str, Kind]]] = {
     "few-shot": (few_shot, {"shots": int}),
     "expnote": (
         expnote,
@@ -155,7 +155,9 @@ ALIASES = {
 }
 """Older names of conditions with parameters. They stay valid, and stay the names in keys, scopes and results."""
 
-BASES = {condition.name: condition for condition in _ALONE} | {name: make() for name, (make, _) in _VARIED.items()}
+BASES = {condition.name: condition for condition in _WITHOUT_PARAMETERS} | {
+    name: make() for name, (make, _) in _WITH_PARAMETERS.items()
+}
 """The conditions without parameters."""
 
 
@@ -167,8 +169,8 @@ def conditions(texts: Sequence[str], manner: Literal["answer", "act", "code"] | 
         manner: how the benchmark is played; None leaves that unchecked.
 
     Raises:
-        ConfigError: a text names no condition (the nearest is named), a parameter is wrong (with what it may be), or
-            a condition is doubled, or made for the other manner.
+        ConfigError: a text names no condition (the message names the nearest), a parameter is wrong (the message lists
+            the valid values), or a condition is repeated, or made for another manner.
     """
     chosen = [_condition(text) for text in texts]
     if len({_condition(ALIASES[c.name]).name if c.name in ALIASES else c.name for c in chosen}) < len(texts):
@@ -184,11 +186,11 @@ def conditions(texts: Sequence[str], manner: Literal["answer", "act", "code"] | 
 
 
 def _variant(base: Condition, suffix: str) -> Condition:
-    """A condition with another's lessons: `+gate` deploys them if they are promoted, `+probed` keeps those that a probe
-    found helpful, the others change their words.
+    """A condition with the lessons of `base`: `+gate` deploys them only if they are promoted, `+probed` keeps those
+    that a probe found helpful, the others alter their texts.
 
     Raises:
-        ConfigError: the other learns nothing, or is such a variant itself; but `+probed+gate` may be.
+        ConfigError: the base learns nothing, or is such a variant itself; only `+probed+gate` is allowed.
     """
     name = f"{base.name}+{suffix}"
     if base.of and not (base.probed and suffix == GATE and not base.gated):
@@ -202,9 +204,9 @@ def _variant(base: Condition, suffix: str) -> Condition:
 
 
 def renamed(texts: Sequence[str]) -> str:
-    """A sentence that says what older names stand for; "" where there are none."""
-    older = [f"{text} is {ALIASES[text]}" for text in dict.fromkeys(texts) if text in ALIASES]
-    return f"short names of conditions: {'; '.join(older)}" if older else ""
+    """A sentence with the new forms of older names; "" if there are none."""
+    renames = [f"{text} is {ALIASES[text]}" for text in dict.fromkeys(texts) if text in ALIASES]
+    return f"short names of conditions: {'; '.join(renames)}" if renames else ""
 
 
 def _condition(text: str) -> Condition:
@@ -229,12 +231,12 @@ def _condition(text: str) -> Condition:
     if not parameters:
         return BASES[base]
     name = f"{base}({','.join(f'{name}={_plain(value)}' for name, value in parameters.items())})"
-    return replace(_VARIED[base][0](**parameters), name=name, parameters=parameters)
+    return replace(_WITH_PARAMETERS[base][0](**parameters), name=name, parameters=parameters)
 
 
 def _parameters(base: str, inside: str) -> dict[str, Any]:
-    """The checked parameters of a base, in the order of its table."""
-    kinds = _VARIED[base][1] if base in _VARIED else {}
+    """The checked parameters of a condition, in the order of its table."""
+    kinds = _WITH_PARAMETERS[base][1] if base in _WITH_PARAMETERS else {}
     values: dict[str, Any] = {}
     for part in inside.split(",") if inside.strip() else []:
         name, sign, text = (word.strip() for word in part.partition("="))
@@ -287,35 +289,35 @@ def _plain(value: object) -> str:
 def own_condition(path: str) -> Condition:
     """The condition at an import path, "mypackage.mine" or "mypackage:mine", or with a plugin's method.
 
-    It may be a `Condition`; or a function of the recipe, the benchmark and the model that makes a method: then the
-    condition has the function's name, learns, and its agent is who carries the methods here.
+    The import path names a `Condition`, or a function of the recipe, the benchmark and the model that makes a method.
+    The condition then has the function's name, learns, and has the same agent as the methods here.
 
     Raises:
-        ConfigError: nothing is there, it is something else, or it has a name that no condition of one's own can have.
+        ConfigError: the path names nothing or something else, or the condition's name is taken or not allowed.
     """
     if path in plugins("methods") and _NAME.fullmatch(path):
-        says = f"the method {path} of another package"
-        made = Condition(path, says, carrier, lambda _, __, llm: make_method(path, llm), learns=True, acts=None)
+        description = f"the method {path} of another package"
+        made = Condition(path, description, carrier, lambda _, __, llm: make_method(path, llm), learns=True, acts=None)
         return replace(made, profiles=("small",))
     near = difflib.get_close_matches(path, [*BASES, *ALIASES], n=1)
     known = f"there are {', '.join(BASES)}, or the import path of one of your own"
-    found = import_member(path, "condition", f"did you mean {near[0]}?" if near else known)
-    if callable(found):
-        says = (found.__doc__ or "").strip().partition("\n")[0]
+    member = import_member(path, "condition", f"did you mean {near[0]}?" if near else known)
+    if callable(member):
+        description = (member.__doc__ or "").strip().partition("\n")[0]
         name = re.split(r"[.:]", path)[-1]
-        found = Condition(name, says, carrier, found, learns=True, acts=None, profiles=("small",))
-    if not isinstance(found, Condition):
+        member = Condition(name, description, carrier, member, learns=True, acts=None, profiles=("small",))
+    if not isinstance(member, Condition):
         raise ConfigError(
             f"{path!r} should be a Condition, or a function of recipe, benchmark and model that makes a method, and is "
-            f"a {type(found).__name__}"
+            f"a {type(member).__name__}"
         )
-    if found.name in {**BASES, **ALIASES} or not _NAME.fullmatch(found.name):
+    if member.name in {**BASES, **ALIASES} or not _NAME.fullmatch(member.name):
         raise ConfigError(
-            f"the condition at {path!r} is called {found.name!r}: give it a name of letters, digits, '.', '_' and '-' "
+            f"the condition at {path!r} is called {member.name!r}: give it a name of letters, digits, '.', '_' and '-' "
             "that no condition here has, and not 'training'"
         )
-    return found
+    return member
 
 
 CONDITIONS: Mapping[str, Condition] = BASES | {name: _condition(name) for name in ALIASES}
-"""Every condition that has a name without parameters."""
+"""Every condition whose name has no parameters."""

@@ -1,7 +1,7 @@
-"""A rough estimate of a plan's tokens and dollars, before any model is asked.
+"""A rough estimate of a plan's tokens and dollars, before any model is called.
 
-Always holds: nothing is run and no server is asked; the figures are estimates for a person who decides whether to
-start, and never enter a result.
+Always holds: nothing is run and no server is asked; the estimates help a person to decide whether to start, and never
+enter a result.
 """
 
 from __future__ import annotations
@@ -16,28 +16,28 @@ from seasoned.llm.openai import cost
 from seasoned.llm.scripted import ScriptedModel
 from seasoned.text import tokens, transcript
 
-_STEP = 80  # tokens of one turn where no worked attempt tells it
-_SAID = 60  # tokens of a reply of the agent
+_STEP = 80  # tokens of one turn, if there is no worked attempt to measure
+_REPLY = 60  # tokens of a reply of the agent
 _LESSON = {"small": 100, "paper": 1000}  # tokens of a heuristic; ERL, appendix D: 20 are about 20,000
 _WRITTEN = {"small": 150, "paper": 1200}  # tokens of a reply that writes lessons
-_BASIC = 300  # tokens of a prompt around what it is about
+_BASIC = 300  # tokens of a prompt without its attempts and lessons
 
 
 def estimated_tokens(plan: Plan) -> dict[str, int]:
-    """Tokens of all prompts and of all replies, if every attempt takes half of its turns and half of the retries."""
+    """The tokens of all prompts and all replies, if every attempt takes half of its turns and half of its retries."""
     prompt = completion = 0
     for block in plan.blocks:
-        more = _block(plan, block)
-        prompt, completion = prompt + more[0], completion + more[1]
+        tokens_here = _block(plan, block)
+        prompt, completion = prompt + tokens_here[0], completion + tokens_here[1]
     return {"prompt": prompt, "completion": completion}
 
 
 def estimated_cost(recipe: Recipe, tokens: Mapping[str, int]) -> float | None:
-    """What these tokens cost in US dollars, nothing cached; None where the price is unknown, 0 for a bundled model."""
+    """The cost of these tokens in US dollars without caching: None if the price is unknown, 0 for a bundled model."""
     if recipe.llm.bundled and (recipe.learner is None or recipe.learner.bundled):
         return 0.0
     if recipe.learner is not None and recipe.learner.model != recipe.llm.model:
-        return None  # the estimate does not tell the two models' tokens apart
+        return None  # the estimate does not separate the two models' tokens
     used = {"prompt_tokens": tokens["prompt"], "completion_tokens": tokens["completion"], "cached_tokens": 0}
     return cost(recipe.llm.model or "", recipe.llm.base_url, **used)
 
@@ -63,7 +63,7 @@ def _block(plan: Plan, block: Block) -> tuple[int, int]:
             tests = float(len(block.test) * plan.repeats(block, trained_on))
             tests *= 1 + (recipe.method.trials / 2 if condition.retries else 0)
             prompt += tests * turns * (base + shown)
-            completion += tests * turns * _SAID
+            completion += tests * turns * _REPLY
             if condition.ranks and recipe.erl.retrieve in ("llm", "two-stage"):
                 prompt += tests * (min(trained_on, recipe.erl.recall_first) * lesson + _BASIC)
                 completion += tests * recipe.erl.k * 60
@@ -74,5 +74,5 @@ def _block(plan: Plan, block: Block) -> tuple[int, int]:
             completion += attempts * written
         if condition is plan.conditions[0]:  # the gathering agent has about the same prompt
             prompt += attempts * turns * base
-            completion += attempts * turns * _SAID
+            completion += attempts * turns * _REPLY
     return round(prompt), round(completion)

@@ -1,6 +1,6 @@
 """The state that a run's episodes share, and the record of each.
 
-Always holds: a stored episode is not made again; an infrastructure error, or a prompt that the server refuses, is
+Always holds: a stored episode is not made again, except after an infrastructure error or a refused prompt, which is
 recorded, shown, and tried again when the run is resumed; model replies are on disk before they are used; the limits of
 an episode apply to all its calls together, and reaching them does not stop the run.
 """
@@ -23,17 +23,16 @@ from seasoned.protocols import LLM
 from seasoned.store.sql import Store
 from seasoned.types import Trajectory, Usage
 
-_GIVE_UP_AFTER = 5
+_MAX_ERRORS = 5
 
 
 @dataclass
 class Session:
-    """What the episodes of a run share: store and directory, the limits of an episode, and what is already done.
+    """The state that a run's episodes share: store, directory, models, the limits of an episode, and finished episodes.
 
-    `llm` counts against the run's limits, and so do `learner`, where another model learns, and the `others` that take
-    part. After five errors in a row
-    the run stops: the server is gone or takes no request, and every further episode would be an error as well. A task
-    whose prompt is refused is one of them, however many conditions meet it. `jobs` is who makes several at once.
+    `llm`, the `learner` (if another model learns) and the `others` count against the run's limits. After five errors in
+    a row the run stops, since every further episode would probably fail, too. A task whose prompt is refused counts as
+    one error for all conditions. `jobs` runs several episodes at once.
     """
 
     store: Store
@@ -53,39 +52,39 @@ class Session:
         return self.directory.name
 
     def meter(self) -> Metered:
-        """The meter of one episode: it counts the agent's calls, and those of recall and reflection."""
+        """The meter of one episode, for the calls of the agent, of recall and of reflection."""
         return Metered(self.llm, Budget(**self.limits.model_dump()), scope="episode")
 
     def journaled(self, journal: str, meter: Metered | None = None, *, turns: bool = False, ranks: bool = False) -> LLM:
-        """The model with its replies stored in this journal; a meter counts and limits its calls.
+        """The model, with its replies stored in this journal; a meter counts and limits its calls.
 
-        Prompts are stored too, except an agent's `turns`, which its trajectory has. With `ranks` it is the model that
-        ranks, if there is one.
+        Prompts are stored, too, except for an agent's `turns`, which are in its trajectory. With `ranks`, the model is
+        the ranker, if there is one.
         """
         ranker = self.others.get("ranker") if ranks else None
         kept = self.kept(ranker or self.llm, journal, prompts=not turns)
         return kept if meter is None else Metered(kept, parent=meter)
 
     def kept(self, llm: LLM, journal: str, *, prompts: bool = False) -> LLM:
-        """A model with its replies stored in this journal."""
+        """A model that stores its replies in this journal."""
         return Journaled(llm, self.store, f"{self.run_id}/{journal}", prompts=prompts)
 
     def learning(self, journal: str, before: Callable[[], None]) -> LLM:
-        """The learning model, its replies stored in this journal; calls `before` each request, also replayed ones."""
+        """The learning model, which stores its replies in this journal and calls `before` each request or replay."""
         return Metered(Journaled(self.learner or self.llm, self.store, f"{self.run_id}/{journal}"), before=before)
 
     def count(self, trajectory: Trajectory) -> None:
-        """Notice servers that are gone.
+        """Count errors in a row.
 
         Raises:
-            InfrastructureError: after too many errors in a row.
+            InfrastructureError: there were too many.
         """
         with self.lock:
             if trajectory.outcome.reason != "error":
                 self.errors_in_a_row.clear()
                 return
             self.errors_in_a_row.add(trajectory.task_id if trajectory.meta.get("refused") else trajectory.id)
-            if len(self.errors_in_a_row) >= _GIVE_UP_AFTER:
+            if len(self.errors_in_a_row) >= _MAX_ERRORS:
                 raise InfrastructureError(
                     f"{len(self.errors_in_a_row)} episodes in a row ended in a server error, so the run stops here; "
                     f"the last: {trajectory.outcome.detail}"
@@ -103,16 +102,16 @@ def episode(
     """Make one attempt and record it, or return the stored one with this key.
 
     Args:
-        session: what the run shares.
+        session: the session of the run.
         key: names the episode within the run.
-        scope: the pool the trajectory is recorded in.
-        attempt: makes it; not called for one that was made.
-        about: kept in the trajectory's meta.
-        aside: has counted the calls that recalled and reflected; the episode's usage has them too, and its meta says
-            under "aside" what they alone used.
+        scope: the pool that records the trajectory.
+        attempt: makes the attempt; not called if it is stored.
+        about: stored in the trajectory's meta.
+        aside: has counted the calls of recall and reflection; they are added to the episode's usage, and stored
+            separately in its meta under "aside".
 
     Raises:
-        InfrastructureError: this was the fifth episode in a row that ended in a server's error.
+        InfrastructureError: this was the fifth episode in a row that ended in a server error.
     """
     if key in session.done:
         return session.done[key]

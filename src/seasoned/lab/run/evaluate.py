@@ -1,6 +1,6 @@
-"""Evaluation: each condition learns once from the training attempts and is judged once on the test tasks.
+"""Evaluation: each condition learns once from the training attempts and is evaluated once on the test tasks.
 
-Always holds: the pool of an evaluation is read-only and every recall is checked for leaks; a retry at a test task sees
+Always holds: the pool of an evaluation is read-only, and every recall is checked for leaks; a retry at a test task sees
 the results of its own earlier attempts, and nothing of any other test task.
 """
 
@@ -39,7 +39,7 @@ from seasoned.types import Guidance, Task, Trajectory
 class Entrant:
     """A condition at one point of its learning curve, ready to be evaluated on one block.
 
-    `training` are the attempts that it learned from, `besides` the ids of others that lessons may come from as well.
+    `training` are the attempts that it learned from, `besides` the ids of other attempts that lessons may come from.
     """
 
     condition: Condition
@@ -51,15 +51,15 @@ class Entrant:
 
 
 def enter(part: Part, training: Sequence[Trajectory]) -> list[Entrant]:
-    """Prepare every condition; a learning one learns once, from the first attempts of its point of the curve.
+    """Prepare every condition; each one that learns does so once, from the attempts of its point of the curve.
 
-    If a training attempt was made again since, it learns again, and is evaluated again.
+    If a training attempt was repeated since then, the condition learns again, and is evaluated again.
     """
     plan, block, session = part.plan, part.block, part.session
     if again := drop_outdated(session.store, plan, session.directory, block, training, session.done):
         part.watch.say(
-            f"{block.name}: training attempts that had ended in a server's error were made again, so the conditions "
-            f"that learn do so anew; test episodes to be made again: {again}, with what did not change replayed"
+            f"{block.name}: training attempts that had ended in a server error were repeated, so the conditions learn "
+            f"again; {again} test episodes are repeated, and their unchanged model calls replayed"
         )
     return [
         _enter(part, condition, n, training) for condition in plan.conditions for n in plan.points(condition, block)
@@ -67,7 +67,7 @@ def enter(part: Part, training: Sequence[Trajectory]) -> list[Entrant]:
 
 
 def evaluate(part: Part, entrants: Sequence[Entrant]) -> None:
-    """Evaluate on the test tasks, those of one agent task by task."""
+    """Evaluate the entrants on the test tasks; entrants of one agent take each task together."""
     plan, tasks, settings = part.plan, part.block.test, part.recipe.method
 
     def by_trials(entrant: Entrant) -> bool:
@@ -80,18 +80,18 @@ def evaluate(part: Part, entrants: Sequence[Entrant]) -> None:
         for entrant in group:
             part.watch.stage(entrant.label, len(tasks) * plan.repeats(part.block, entrant.trained_on))
 
-        def one(task: Task, runs: Sequence[tuple[Entrant, int]] = runs) -> None:
+        def attempt_all(task: Task, runs: Sequence[tuple[Entrant, int]] = runs) -> None:
             for entrant, repeat in runs:
                 if not by_trials(entrant):
                     retries = settings.trials if entrant.condition.retries else 0
                     until_solved(partial(_attempt, part, entrant, repeat, task), retries)
 
-        part.jobs(one, tasks)
+        part.jobs(attempt_all, tasks)
         _by_trials(part, [run for run in runs if by_trials(run[0])])
 
 
 def _by_trials(part: Part, runs: Sequence[tuple[Entrant, int]]) -> None:
-    """Try all open tasks once a trial. Coupled, `retry` comes last, and makes as many trials as the others did."""
+    """Try all open tasks once per trial; if coupled, `retry` comes last and makes as many trials as the others."""
     tasks, settings, most = part.block.test, part.recipe.method, 0
     coupled = settings.coupled and any(entrant.condition.retries != "none" for entrant, _ in runs)
     for entrant, repeat in sorted(runs, key=lambda run: coupled and run[0].condition.retries == "none"):
@@ -102,25 +102,25 @@ def _by_trials(part: Part, runs: Sequence[tuple[Entrant, int]]) -> None:
 
 
 def check_parts(plan: Plan, *, dry: bool = False) -> None:
-    """Make each agent, method and embedder once: a wrong setting is an error before anything is spent.
+    """Make each agent, method and embedder once, so that a wrong setting is an error before any model is called.
 
-    With `dry`, embedders are only looked up: one may ask a server, or have to be installed first.
+    With `dry`, embedders are only looked up, since some ask a server or have to be installed first.
 
     Raises:
-        ConfigError: there is a learner, and no condition for it, a condition does not know the profile, or a prompt is
-            longer than the window before anything is done; else as methods and embedders raise it.
+        ConfigError: no condition uses the learner, a condition does not know the profile, the first prompt is longer
+            than the window, or a method or embedder cannot be made.
     """
-    asked = False
+    uses_learner = False
     for condition in plan.conditions:
         if plan.recipe.profile not in condition.profiles:
             raise ConfigError(
                 f"the condition {condition.name} knows no profile {plan.recipe.profile}: leave it out of the "
                 "conditions, or the profile out of the recipe and the command"
             )
-        asked = _makes_method_with_model(plan, condition) or asked
+        uses_learner = _makes_method_with_model(plan, condition) or uses_learner
         if _searches(condition):
             (check_embedder if dry else shared_embedder)(plan.recipe.embedder)
-    if plan.recipe.learner is not None and not asked:
+    if plan.recipe.learner is not None and not uses_learner:
         raise ConfigError(
             "the recipe names a learner, and none of its conditions learns by asking a model (the notes of ExpNote are "
             "its agent's own): leave the section learner out, or add a condition such as expel, erl or autoguide"
@@ -128,19 +128,19 @@ def check_parts(plan: Plan, *, dry: bool = False) -> None:
 
 
 def _makes_method_with_model(plan: Plan, condition: Condition) -> bool:
-    """Make the agent and the method of a condition; gives whether the method asks a model when it learns.
+    """Make the agent and the method of a condition; True if the method calls a model to learn.
 
     Raises:
-        ConfigError: they cannot be made, or are something else.
+        ConfigError: one cannot be made, or is not an agent or a method.
     """
-    block, model = plan.blocks[0], ScriptedModel([])  # for none of them to call
+    block, model = plan.blocks[0], ScriptedModel([])  # a model that nobody calls
     recipe, benchmark = plan.recipe.for_seed(block.seed), block.benchmark
     try:
         agent = condition.agent(recipe, benchmark, model, block.train)
         method = condition.method(recipe, benchmark, model) if condition.method else None
     except SeasonedError:
         raise
-    except Exception as error:  # whatever somebody's condition may raise
+    except Exception as error:  # a user's condition may raise anything
         raise ConfigError(f"the condition {condition.name} cannot be made: {type(error).__name__}: {error}") from error
     for made, kind, needs in (
         (agent, Agent, "run(task, env, guidance, advise)"),
@@ -153,10 +153,10 @@ def _makes_method_with_model(plan: Plan, condition: Condition) -> bool:
 
 
 def check_window(recipe: Recipe, agent: Agent, block: Block) -> None:
-    """See that an attempt can begin: what stands before the task, and the task, are shorter than the model's window.
+    """Check that the first prompt of an attempt is shorter than the model's window.
 
     Raises:
-        ConfigError: they are not; the sentence says what to set.
+        ConfigError: it is not; the message says what to set.
     """
     settings = recipe.longer or recipe.llm
     window = settings.window or (settings.context if settings.bundled else None)
@@ -174,38 +174,38 @@ def check_window(recipe: Recipe, agent: Agent, block: Block) -> None:
 
 def _enter(part: Part, condition: Condition, trained_on: int, training: Sequence[Trajectory]) -> Entrant:
     plan, block, store = part.plan, part.block, part.session.store
-    first = {task.id for task in block.train[:trained_on]}
-    own = tuple(t for t in training if t.task_id in first) if condition.learns else tuple(training)
+    task_ids = {task.id for task in block.train[:trained_on]}
+    attempts = tuple(t for t in training if t.task_id in task_ids) if condition.learns else tuple(training)
     name, label = plan.pool(condition, block, trained_on), plan.label(condition, block, trained_on)
     besides = replaced(store, part.experience) | {example.id for example in part.benchmark.trajectories}
-    # At an earlier point of the curve, successes at later tasks are not to be shown.
-    tasks = frozenset(first) if plan.earlier(block, trained_on) else None
-    pool = _learned(part, condition, name, label, own, tasks)
-    return Entrant(condition, label, trained_on, pool, own, besides)
+    # At an earlier point of the curve, successes at later tasks must not be shown.
+    tasks = frozenset(task_ids) if plan.earlier(block, trained_on) else None
+    pool = _learned_pool(part, condition, name, label, attempts, tasks)
+    return Entrant(condition, label, trained_on, pool, attempts, besides)
 
 
 def crossed(part: Part, entrant: Entrant, parts: int) -> list[Entrant]:
-    """A condition as it learned from all training tasks but each of so many parts; part n has every nth task."""
+    """The entrants of a crossfit gate: entrant n learns from all tasks but n, n + parts, n + 2 * parts and so on."""
     condition, block = entrant.condition, part.block
     name, entrants = part.plan.pool(condition, block, entrant.trained_on), []
     for number in range(parts):
         left_out = {task.id for task in block.train[number::parts]}
-        own = tuple(t for t in entrant.training if t.task_id not in left_out)
-        tasks = frozenset(t.task_id for t in own)
-        pool = _learned(part, condition, f"{name}+part{number}", condition.name, own, tasks)
-        entrants.append(replace(entrant, pool=pool, training=own))
+        attempts = tuple(t for t in entrant.training if t.task_id not in left_out)
+        tasks = frozenset(t.task_id for t in attempts)
+        pool = _learned_pool(part, condition, f"{name}+part{number}", condition.name, attempts, tasks)
+        entrants.append(replace(entrant, pool=pool, training=attempts))
     return entrants
 
 
-def _learned(
+def _learned_pool(
     part: Part,
     condition: Condition,
     name: str,
     label: str,
-    own: Sequence[Trajectory],
+    attempts: Sequence[Trajectory],
     tasks: frozenset[str] | None,
 ) -> ExperiencePool | None:
-    """The pool of this name, read-only, after the condition has learned for it from these attempts, once."""
+    """The read-only pool of this name; the condition first learns from these attempts, if it has not."""
     session, store = part.session, part.session.store
     open_pool = partial(
         ExperiencePool,
@@ -215,26 +215,26 @@ def _learned(
         embedder=shared_embedder(part.recipe.embedder) if _searches(condition) else None,
         experience=part.experience,
     )
-    attempts = without_errors(part.benchmark.trajectories if condition.worked else own)
+    usable = without_errors(part.benchmark.trajectories if condition.worked else attempts)
     pool = open_pool()
-    learned = is_learned(store, pool.scope) and not left_out(store, pool.scope, attempts)
+    learned = is_learned(store, pool.scope) and not left_out(store, pool.scope, usable)
     if condition.method is not None and condition.writes and not learned:
         unlearn(store, pool.scope, "learning was interrupted, or an attempt was made again, and it begins anew")
-        with part.watch.learns(label, len(attempts)) as before_call:
-            learn(learning(part, condition, name, before_call), attempts, pool)
-        if part.recipe.trust and (waiting := quarantine_observed(pool)):
-            part.watch.say(f"{label}: {len(waiting)} lessons say what an observation alone said, and are not recalled")
-        mark_learned(store, pool.scope, attempts, pool.problems)
+        with part.watch.learns(label, len(usable)) as before_call:
+            learn(learning(part, condition, name, before_call), usable, pool)
+        if part.recipe.trust and (quarantined := quarantine_observed(pool)):
+            part.watch.say(f"{label}: {len(quarantined)} lessons stem only from an observation and are not recalled")
+        mark_learned(store, pool.scope, usable, pool.problems)
     if condition.method is None:
         return None
-    if condition.altered:  # no demonstrations beside altered lessons
+    if condition.altered:  # without demonstrations, which would still help
         scope = altered_scope(store, open_pool(), condition.altered, part.block.seed)
         return open_pool(scope=scope, read_only=True, tasks=frozenset[str]())
     return open_pool(read_only=True, tasks=tasks)
 
 
 def _searches(condition: Condition) -> bool:
-    """Whether it finds trajectories or lessons by meaning: all but the notes of ExpNote and facts do."""
+    """Whether a condition finds trajectories or lessons by meaning: all but ExpNote's notes and facts do."""
     by_meaning = condition.acts is not False or bool(condition.pool)
     return not condition.own_pool or (condition.method is not None and by_meaning)
 
@@ -245,14 +245,14 @@ def _attempt(part: Part, entrant: Entrant, repeat: int, task: Task, trial: int) 
     earlier = part.plan.earlier(block, entrant.trained_on)
     key = EpisodeKey(block.name, condition.name, task.id, earlier, repeat, trial)
     recalled = recalling(part, entrant, key, task, block.test_ids)
-    warmer = part.recipe.method.retry_temperature if condition.retries == "none" and trial else None
-    return part.episode(key, task, condition.agent, recalled, entrant.trained_on, temperature=warmer)
+    retry_temperature = part.recipe.method.retry_temperature if condition.retries == "none" and trial else None
+    return part.episode(key, task, condition.agent, recalled, entrant.trained_on, temperature=retry_temperature)
 
 
 def recalling(
     part: Part, entrant: Entrant, key: EpisodeKey, task: Task, judged: frozenset[str]
 ) -> Callable[[Metered, Trajectory | None], Guidance]:
-    """What is recalled for an attempt at a task; whatever it is, it is checked for leaks from the judged tasks' ids."""
+    """The function that recalls for an attempt at a task; it checks every lesson for leaks from the `judged` tasks."""
     check = partial(
         check_no_leak,
         training=entrant.training,
@@ -260,14 +260,14 @@ def recalling(
         besides=entrant.besides,
     )
 
-    def recalled(aside: Metered, progress: Trajectory | None) -> Guidance:
+    def recalled(meter: Metered, progress: Trajectory | None) -> Guidance:
         condition = entrant.condition
-        # Its own failures at this task are no leak.
-        failures = Guidance() if progress else guided_by_failures(part, task, key, aside, condition.retries)
+        # The attempt's own failures at this task are not a leak.
+        failures = Guidance() if progress else guided_by_failures(part, task, key, meter, condition.retries)
         if entrant.pool is None:
             return failures
-        # Recall uses temperature 0, whatever the agent does, so a request of one run or condition serves all.
-        method = part.method(condition, part.session.journaled(key.recalling, aside, ranks=condition.ranks))
+        # Recall always uses temperature 0, so one request serves all repeats and conditions.
+        method = part.method(condition, part.session.journaled(key.recalling, meter, ranks=condition.ranks))
         with seed_shifted(0):
             return recall(method, task, entrant.pool, progress, check=check) + failures
 

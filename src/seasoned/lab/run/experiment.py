@@ -1,8 +1,8 @@
-"""A whole experiment: for every seed and fold gather attempts, learn from them, evaluate the conditions, and report.
+"""A whole experiment: for every seed and fold, gather attempts, learn from them, and evaluate the conditions; report.
 
 Always holds: the training attempts of a seed and fold are made once and shared by all conditions that learn; evaluation
-writes nothing but its record and is checked for leaks; a stopped run continues where it was and never pays for a model
-call twice; files are a view of the store and can be written again.
+writes only its record and is checked for leaks; a stopped run continues where it was and never pays twice for a model
+call; files are a view of the store and can be written again.
 """
 
 from __future__ import annotations
@@ -72,9 +72,9 @@ def run(
         on: where the episodes run: "" in this process, "ray" or "ray://HOST" on Ray, with the recipe's models only.
 
     Raises:
-        BudgetExceeded: if a limit of the whole run was crossed.
-        ConfigError: if the run cannot be resumed with this recipe, data and store, or `limit` comes with a plan.
-        MissingExtraError: if SciPy, which the summary needs, is not installed; then no model was called.
+        BudgetExceeded: a limit of the whole run was crossed.
+        ConfigError: the run cannot be resumed with this recipe, data and store, or `limit` is given with a plan.
+        MissingExtraError: SciPy, which the summary needs, is not installed; no model was called.
         SeasonedError: any other error. Finished work is kept, and a note on the error says how to resume.
     """
     plan = _planned(recipe, limit)
@@ -105,36 +105,36 @@ def run(
 def _planned(recipe: Recipe | Plan, limit: int | None) -> Plan:
     if isinstance(recipe, Plan):
         if limit is not None:
-            raise ConfigError("a limit belongs to the recipe that the plan is made of: expected none with a plan")
+            raise ConfigError("a limit belongs to the recipe of the plan: expected none with a plan")
         return recipe
     return make_plan(recipe if limit is None else recipe.model_copy(update={"limit": limit}))
 
 
 def _connected(on: str, llm: LLM | None, store: Store) -> AbstractContextManager[Cluster | None]:
-    """Ray, where the episodes are made there."""
+    """The Ray cluster if episodes run there, else None."""
     if not on:
         return nullcontext()
     if llm is not None:
-        raise ConfigError("on Ray each process opens the model itself: name it in the recipe, and hand none over")
+        raise ConfigError("on Ray each process opens the model itself: name it in the recipe, and leave out llm=")
     from seasoned.lab.run.on_ray import connect
 
     return connect(on, store)
 
 
 def check_start(plan: Plan, *, dry: bool = False) -> None:
-    """See that a run can begin, before a store is made for it: its methods, embedder and models.
+    """Check that a run can begin, before it gets a store: its methods, embedder and models.
 
     Args:
-        plan: what is to be run.
-        dry: nothing is to be run now: no server is asked, and a key or the bundled model may still be got.
+        plan: the plan to run.
+        dry: for a plan that does not run now: no server is asked, and a key or the bundled model may be missing.
 
     Raises:
-        SeasonedError: as `check_parts` and `check_llm` raise it.
+        SeasonedError: as in `check_parts` and `check_llm`.
     """
     check_parts(plan, dry=dry)
     recipe = plan.recipe
-    own = (recipe.llm, recipe.learner, recipe.ranker, recipe.longer)
-    for settings in (*own, *partners_of(recipe).values()):
+    named = (recipe.llm, recipe.learner, recipe.ranker, recipe.longer)
+    for settings in (*named, *partners_of(recipe).values()):
         if settings is not None:
             check_llm(settings, dry=dry)
 
@@ -159,7 +159,7 @@ def _run_in(
     until: Stage,
     cluster: Cluster | None,
 ) -> None:
-    """Run the rest of a plan in a locked directory; `models` are the models by their part."""
+    """Run the rest of a plan in a locked directory, with `models` by part."""
     recipe, run_id, started = plan.recipe, directory.name, now()
     forget(store, plan, directory, redo)
     before = store.get_run(run_id)
@@ -167,8 +167,8 @@ def _run_in(
     try:
         with Watch(plan.episodes, quiet=quiet) as watch, ExitStack() as stack:
             names = {part: llm.name for part, llm in models.items()}
-            with_ = " and ".join(dict.fromkeys(names.values()))
-            watch.say(f"{recipe.name}: {plan.episodes} episodes with {with_}; the run is {directory}")
+            model_names = " and ".join(dict.fromkeys(names.values()))
+            watch.say(f"{recipe.name}: {plan.episodes} episodes with {model_names}; the run is {directory}")
             for sentence in plan.idle:
                 watch.say(sentence)
             write_json(
@@ -195,15 +195,15 @@ def _run_in(
             model, learner = names["model"], names["learner"]
             summary = write_outputs(directory, plan, store, model=model, learner=learner, started=started)
     except BaseException as error:
-        foreseen = isinstance(error, (BudgetExceeded, InfrastructureError, KeyboardInterrupt))
+        expected = isinstance(error, (BudgetExceeded, InfrastructureError, KeyboardInterrupt))
         with suppress(StoreError):
-            store.finish_run(run_id, "stopped" if foreseen else "failed")
+            store.finish_run(run_id, "stopped" if expected else "failed")
         raise
     store.finish_run(run_id, "complete", summary.to_json())
 
 
 def open_session(directory: Path, recipe: Recipe, store: Store, models: Mapping[str, LLM]) -> Session:
-    """The session of a run with its models by their part; the usage of its earlier parts counts against its limits."""
+    """The session of a run with its models by part; earlier usage of the run counts against its limits."""
     run_id, limits = directory.name, recipe.run_limits.model_dump()
     limited = any(limit is not None for limit in limits.values())
     used = store.journal_usage(f"{run_id}/") if limited else None

@@ -1,7 +1,7 @@
 """Extensions of a finished run: a certificate for its lessons, and an audit of its lift.
 
 Always holds: the run's own attempts, lessons and files stay as they are, and finished work is not repeated; gate tasks
-are drawn after the training tasks, so they are not the run's.
+are drawn after the training tasks, so the run has not used them.
 """
 
 from __future__ import annotations
@@ -43,38 +43,38 @@ def certify(
     llm: LLM | None = None,
     quiet: bool = False,
 ) -> Certificate:
-    """Run the gates of a finished run's conditions, write `certificate.json` into its directory, and give it.
+    """Run the gates of a finished run's conditions, write `certificate.json` into its directory, and return it.
 
     Args:
-        directory: of the run.
-        store: that holds it.
-        conditions: the candidates, in order; all that learned lessons if none are named.
-        gate: how many tasks it has; the recipe's settings if None.
+        directory: the run's directory.
+        store: the store of the run.
+        conditions: the candidates, in order; by default, all that learned lessons.
+        gate: the gate's settings; None: the recipe's.
         llm: a model to use instead of the recipe's.
         quiet: show no progress.
 
     Raises:
         ConfigError: the run has no such condition, no tasks are left for a gate, gates of the run had other candidates,
             or the store does not hold the run.
-        SeasonedError: as the parts raise it; what was done is kept, and goes on when it is asked for again.
+        SeasonedError: a part of the run failed. Finished work is kept, and the next call continues from it.
     """
     with _extended(directory, store, conditions, [GATE], gate, llm, quiet) as (plan, parts, _):
         check_candidates(plan, store, directory.name)
         for part in parts:
             entrants = enter(part, gather(part))
             decide(part, probe(part, [entrant for entrant in entrants if entrant.condition.gated]))
-    made = certificate(plan, store, directory.name, __version__)
-    assert made is not None
-    write_text(directory / NAME, made.model_dump_json(indent=2) + "\n")
-    return made
+    result = certificate(plan, store, directory.name, __version__)
+    assert result is not None
+    write_text(directory / NAME, result.model_dump_json(indent=2) + "\n")
+    return result
 
 
 def audit(
     directory: Path, store: Store, *, conditions: Sequence[str] = (), llm: LLM | None = None, quiet: bool = False
 ) -> Summary:
-    """Judge a finished run's test tasks again with lessons that cannot help; the report goes into its folder `audit`.
+    """Repeat a finished run's test tasks with lessons that cannot help, and write a report into its folder `audit`.
 
-    Args and errors are those of `certify`.
+    Arguments and errors are as in `certify`.
     """
     started = now()
     with _extended(directory, store, conditions, ALTERATIONS, None, llm, quiet) as (plan, parts, names):
@@ -97,25 +97,25 @@ def _extended(
     llm: LLM | None,
     quiet: bool,
 ) -> Iterator[tuple[Plan, list[Part], tuple[str, str]]]:
-    """The plan of a run with its learned conditions once more for each ending, its parts, and the models' names."""
+    """The plan of a run plus its learned conditions with each ending, its parts, and the models' names."""
     recipe = recipe_of(directory)
-    own = make_plan(recipe)
+    run_plan = make_plan(recipe)
     learned = [
-        text for text, made in zip(recipe.conditions, own.conditions, strict=True) if made.writes and not made.of
+        text for text, made in zip(recipe.conditions, run_plan.conditions, strict=True) if made.writes and not made.of
     ]
     unknown = [name for name in conditions if name not in learned]
     if unknown or not learned:
-        named = f"it has no {unknown[0]!r}; it learned with {', '.join(learned) or 'none'}" if unknown else "none did"
-        raise ConfigError(f"the run {directory.name} should have conditions that learned lessons: {named}")
+        reason = f"it has no {unknown[0]!r}; it learned with {', '.join(learned) or 'none'}" if unknown else "none did"
+        raise ConfigError(f"the run {directory.name} should have conditions that learned lessons: {reason}")
     added = [f"{text}+{ending}" for text in conditions or learned for ending in endings]
-    more = {
+    changes = {
         "conditions": (*recipe.conditions, *(text for text in added if text not in recipe.conditions)),
         "gate": gate or recipe.gate,
     }
-    plan = make_plan(recipe.model_copy(update=more))
+    plan = make_plan(recipe.model_copy(update=changes))
     with ExitStack() as stack:
         stack.enter_context(hold(directory))
-        check_resume(directory, own, store)
+        check_resume(directory, run_plan, store)
         check_parts(plan)
         models = open_models(recipe, stack, llm=llm, learner=llm)
         session = open_session(directory, recipe, store, models)

@@ -1,6 +1,6 @@
-"""The faults of a recipe, in sentences: the setting, what it should be, what it is, or which one was meant.
+"""The faults of a recipe, in sentences: the setting, what it should be and is, or which one was meant.
 
-Always holds: no recipe raises here; the value of an unknown key is not repeated.
+Always holds: nothing raises, whatever the recipe; the value of an unknown key is not repeated.
 """
 
 from __future__ import annotations
@@ -41,18 +41,18 @@ def faults(error: ValidationError, model: type[BaseModel], raw: Mapping[str, Any
     """Every fault of a recipe, in one line.
 
     Args:
-        error: what `model` said.
+        error: raised by `model`.
         model: the recipe's class.
-        raw: the recipe as it was read; its benchmark has settings of its own.
+        raw: the recipe as it was read; its benchmark adds settings.
     """
     known = [*keys(model), *_options(raw)]
-    # A list whose items are wrong is called too short as well.
+    # pydantic also calls a list with wrong items too short.
     errors = [one for one in error.errors() if not (one["type"] == "too_short" and one["input"])]
     return "; ".join(_fault(one, known) for one in errors)
 
 
 def keys(model: type[BaseModel], prefix: str = "") -> Iterator[str]:
-    """Every setting that a recipe may have, sections before what is in them; those of benchmarks are not among them."""
+    """Every setting of a recipe without those of benchmarks, each section before its settings."""
     for name, field in model.model_fields.items():
         yield prefix + name
         for kind in (field.annotation, *get_args(field.annotation)):
@@ -88,23 +88,23 @@ def _right(error: Any, where: str) -> str:
     if kind in _BOUNDS:
         words, name = _BOUNDS[kind]
         return f"{words} {limits[name]:g}"
-    said = str(error["msg"])
-    return _KINDS.get(kind.partition("_")[0], said[:1].lower() + said[1:])
+    message = str(error["msg"])
+    return _KINDS.get(kind.partition("_")[0], message[:1].lower() + message[1:])
 
 
 def _meant(where: str, known: Sequence[str]) -> str:
-    """What to do about an unknown setting."""
+    """Advice about an unknown setting."""
     last = where.rpartition(".")[2]
-    ends: dict[str, list[str]] = {}
+    by_last: dict[str, list[str]] = {}
     for key in known:
-        ends.setdefault(key.rpartition(".")[2], []).append(key)
-    near = list(ends.get(last, ()))
+        by_last.setdefault(key.rpartition(".")[2], []).append(key)
+    near = list(by_last.get(last, ()))
     if not near or last == where:
         near += difflib.get_close_matches(where, known, n=1, cutoff=0.75)
     if not near and "key" in last.lower():
         return "a key is written down nowhere: export OPENAI_API_KEY=.. instead"
     if not near:
-        near = [key for end in difflib.get_close_matches(last, ends, n=1, cutoff=0.7) for key in ends[end]]
+        near = [key for name in difflib.get_close_matches(last, by_last, n=1, cutoff=0.7) for key in by_last[name]]
     if near:
         return f"did you mean {' or '.join(dict.fromkeys(near))}?"
     return "docs/file-formats.md lists the settings, under config.toml"

@@ -1,7 +1,7 @@
 """Folds of tasks.
 
-Always holds: every task is in exactly one fold; folds are drawn by the seed alone and are as equal as can be, category
-by category.
+Always holds: every task is in exactly one fold; the seed alone draws the folds; each category is spread over them as
+equally as possible.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ def stratified_folds(
     """Deal the tasks into folds, category by category, in an order drawn by the seed.
 
     Args:
-        tasks: with distinct ids.
-        folds: how many, at least 2 and at most as many as there are tasks.
+        tasks: tasks with distinct ids.
+        folds: the number of folds, from 2 to the number of tasks.
         seed: decides the order.
-        ended: by task id, how gathering ended there; then a category is dealt out end by end. See `outcomes_of`.
+        ended: how gathering ended, by task id; folds are then balanced by category and outcome. See `outcomes_of`.
 
     Raises:
-        ConfigError: if there are fewer folds than 2 or more than tasks, or it is not known how one of them ended.
+        ConfigError: there are fewer than 2 folds or more folds than tasks, or a task has no outcome in `ended`.
     """
     if not 2 <= folds <= len(tasks):
         raise ConfigError(f"expected between 2 and {len(tasks)} folds, as many as there are tasks, but got {folds}")
@@ -51,7 +51,7 @@ def stratified_folds(
             dealt[turn % folds].append(task)
             turn += 1
     for fold in dealt:
-        # Dealt category by category; without this the first cases of a fold would all be of one category.
+        # The first cases of a fold would otherwise all be of one category.
         rng.shuffle(fold)
     return dealt
 
@@ -59,16 +59,16 @@ def stratified_folds(
 def outcomes_of(run: str) -> dict[str, str]:
     """How gathering ended at each task of a complete run: solved, solved after failing, or never.
 
-    It is what ExpeL's code folds by. It tells which tasks are easy before the folds are drawn, so each fold gets as
-    many of them: no lesson crosses, but the folds are more alike than chance makes them, and the error over folds is
-    too small. So only attempts that no lesson guided may say it.
+    ExpeL's code folds by these outcomes. They tell which tasks are easy before the folds are drawn, so each fold gets
+    equally many of them. No lesson crosses folds, but the folds are more alike than random ones, and the error over
+    folds is too small. Only attempts without lessons may give the outcomes.
 
     Args:
         run: the run's folder, with its results.jsonl.
 
     Raises:
-        ConfigError: there are no such results, or folding by them would leak: they come from attempts with lessons, or
-            from test attempts alone.
+        ConfigError: there are no such results, or folding by them would leak, as they come from attempts with lessons
+            or only from test attempts.
     """
     file = Path(run) / "results.jsonl"
     if not file.is_file():
@@ -76,7 +76,7 @@ def outcomes_of(run: str) -> dict[str, str]:
     try:
         rows = [Row.model_validate_json(line) for line in read_text(file).split("\n") if line.strip()]
     except ValueError as error:
-        raise ConfigError(f"{file} holds a line that is no row of results: was the file changed?") from error
+        raise ConfigError(f"{file} holds a line that is not a row of results: was the file changed?") from error
     training = [row for row in rows if row.split == "train"]
     if not training:
         raise ConfigError(

@@ -1,7 +1,6 @@
-"""A run's episodes as flat rows: for pandas, and as CSV for everything else.
+"""A run's episodes as flat rows, for pandas or as CSV.
 
-Always holds: a row is an episode of `results.jsonl`, each once; nothing is left out but the texts of prompts, which the
-store has.
+Always holds: each episode of `results.jsonl` is one row; only the texts of prompts are left out, which the store has.
 """
 
 from __future__ import annotations
@@ -22,10 +21,10 @@ _NESTED = {"usage", "aside", "others", "lesson_ids", "schema_version"}
 
 
 def flat_rows(directory: Path | str) -> list[dict[str, Any]]:
-    """The episodes of a run, each as one flat dictionary with the same names.
+    """The episodes of a run, each as one flat dictionary with the same keys.
 
     Raises:
-        DataError: when the run's results cannot be read.
+        DataError: the run's results cannot be read.
     """
     return [_flat(row) for row in latest(read_rows(Path(directory)))]
 
@@ -34,8 +33,8 @@ def to_dataframe(directory: Path | str) -> pandas.DataFrame:
     """Return the episodes of a run as a pandas DataFrame, from the directory that `seasoned.run` returns.
 
     Raises:
-        DataError: when the run's results cannot be read.
-        MissingExtraError: when pandas is not installed.
+        DataError: the run's results cannot be read.
+        MissingExtraError: pandas is not installed.
     """
     try:
         import pandas
@@ -45,7 +44,7 @@ def to_dataframe(directory: Path | str) -> pandas.DataFrame:
 
 
 def to_csv(rows: list[dict[str, Any]]) -> str:
-    """The rows as CSV with a line of names."""
+    """The rows as CSV with a header line."""
     out = io.StringIO()
     writer = csv.DictWriter(out, list(rows[0]) if rows else [], lineterminator="\n")
     writer.writeheader()

@@ -1,8 +1,7 @@
-"""Training attempts: one of each task, or several, each after a reflection on the one before.
+"""Training attempts: one at each task, or several, each after a reflection on the one before.
 
-Always holds: attempts are made once for a seed and fold and shared by all conditions that learn from them; an attempt
-that is in the store is not made again; nothing is recalled for a first attempt, but where heuristics are learned on the
-way (`gather.iterate`).
+Always holds: attempts are made once for a seed and fold and shared by all conditions that learn from them; a stored
+attempt is not made again; a first attempt has no guidance, unless heuristics are learned on the way (`gather.iterate`).
 """
 
 from __future__ import annotations
@@ -29,10 +28,7 @@ from seasoned.types import Guidance, Lesson, Task, Trajectory, Usage
 
 
 def gather(part: Part) -> list[Trajectory]:
-    """The training attempts, in the order of the tasks; of one task, in the order of the trials.
-
-    None where no condition learns.
-    """
+    """The training attempts in the order of tasks, then trials; empty if no condition learns."""
     tasks, settings, retries = part.block.train, part.recipe.gather, part.plan.retries
     if not part.plan.trains:
         return []
@@ -52,7 +48,7 @@ def gather(part: Part) -> list[Trajectory]:
 
 
 def until_solved(again: Callable[[int], Trajectory], retries: int) -> list[Trajectory]:
-    """Try one task, and after each failure once more, at most `retries` times; `again` gets the number of the trial."""
+    """Try a task until it is solved, with at most `retries` retries; `again` gets the number of the trial."""
     trials: list[Trajectory] = []
     while _is_open(trials, retries):
         trials.append(again(len(trials)))
@@ -66,12 +62,12 @@ def trial_by_trial(
     patience: int,
     jobs: Callable[[Callable[[int], Trajectory], Sequence[int]], list[Trajectory]],
 ) -> list[list[Trajectory]]:
-    """Try all tasks that are open once a trial, until `patience` trials in a row solved nothing more (Reflexion, 4).
+    """Try all open tasks once per trial, until `patience` trials in a row solved nothing more (Reflexion, 4).
 
     Args:
         again: makes an attempt at a task; gets the number of the trial.
-        tasks: all of them.
-        retries: how often a task is tried after the first time, at most.
+        tasks: all tasks.
+        retries: the most attempts at a task after the first.
         patience: see above.
         jobs: makes several attempts at once.
 
@@ -88,12 +84,12 @@ def trial_by_trial(
 
 
 def _is_open(trials: Sequence[Trajectory], retries: int) -> bool:
-    """Whether a task may be tried (again): it was failed, not broken off by a server's error, and tries are left."""
+    """Whether a task may be tried (again): it failed, but not by a server error, and retries are left."""
     return not trials or (len(trials) <= retries and trials[-1].outcome.success is False)
 
 
 def _iterated(part: Part) -> list[Trajectory]:
-    """One attempt at each task, guided by the heuristics that the batches before it taught (ERL, algorithm 1)."""
+    """One attempt at each task, guided by the heuristics from earlier batches (ERL, algorithm 1)."""
     session, tasks, batch, erl = part.session, part.block.train, part.recipe.gather.batch, CONDITIONS["erl"]
     name = part.plan.pool(erl, part.block, len(tasks))
     pool = ExperiencePool(
@@ -118,7 +114,7 @@ def _iterated(part: Part) -> list[Trajectory]:
         for start in range(0, len(tasks), batch):
             attempts = part.jobs(once, tasks[start : start + batch])
             gathered += attempts
-            # What was learned from before is not: a person may have changed it since.
+            # Attempts are learned from only once, since a person may have changed their lessons.
             if news := left_out(session.store, pool.scope, without_errors(attempts)):
                 learn(learner, news, pool)
     problems = [*problems_of(session.store, pool.scope), *pool.problems]
@@ -127,28 +123,28 @@ def _iterated(part: Part) -> list[Trajectory]:
 
 
 def learning(part: Part, condition: Condition, pool: str, before_call: Callable[[], None]) -> Method:
-    """A condition's method as it learns for a pool: with the model that learns, its replies kept with the pool."""
+    """A condition's method, set up to learn for a pool: with the learning model, whose journal belongs to the pool."""
     return part.method(condition, part.session.learning(keys.learning(pool), before_call), learns=True)
 
 
 def guided_by_failures(
     part: Part, task: Task, key: EpisodeKey, aside: Metered, strategy: Strategy | Literal[""] = ""
 ) -> Guidance:
-    """The guidance before a retry: reflections on the agent's own failures, or what the strategy says.
+    """The guidance before a retry: reflections on earlier failures, or as the strategy says.
 
     Args:
         part: the part of the run.
-        task: what is tried again.
-        key: of the attempt; the first one is told nothing.
+        task: the task to try again.
+        key: the attempt's key; a first attempt gets no guidance.
         aside: counts the calls that reflect.
-        strategy: of Reflexion; "" takes the recipe's.
+        strategy: of Reflexion; "" is the recipe's.
     """
     if key.trial == 0:
         return Guidance()
     session, journal = part.session, key.reflecting(part.alike)
     method = reflexion(part.recipe, part.benchmark, session.journaled(journal, aside), strategy)
     pool = ExperiencePool(session.store, part.scope(key.scope), run_id=session.run_id)
-    # After an error of the server the last one is a placeholder, and the failure before it is still to be reflected on.
+    # After a server error the last attempt is a placeholder, so reflect on the failure before it.
     failed = pool.trajectories(task_id=task.id, success=False)[-1:]
     for lesson in pool.lessons("reflection", status=None, key=task.id):
         if failed and failed[0].id in lesson.sources:
@@ -158,12 +154,12 @@ def guided_by_failures(
 
 
 def _count_again(part: Part, journal: str, lesson: Lesson, meter: Metered) -> None:
-    """Count what a reflection used that an earlier part of the run wrote, as that of a replayed reply."""
+    """Count the usage of a reflection that was written before the run was resumed, as a replayed reply."""
     store, scope = part.session.store, part.scope(journal)
     written = store.history(lesson.id)[0].lesson.text
     for scope_of_reply, reply in store.journal_ending(scope, ""):
         text = read_reflection(reply.text, whole=reply.finish_reason != "length")
-        # Other conditions may share the journal; and what was asked is in it, which used nothing.
+        # Other conditions may share the journal, which also has prompts; these have no usage.
         if scope_of_reply == scope and text == written and (usage := reply.usage) != Usage():
             meter.add(usage.model_copy(update={"calls": 0, "replayed": usage.calls + usage.replayed}))
             return

@@ -1,7 +1,6 @@
-"""Lessons from a file, checked against the tasks of a run, as far as the store knows what they came from.
+"""Lessons from a file, checked for leaks as far as the store knows their sources.
 
-Always holds: a lesson that comes from an attempt at a task that is to be evaluated stops the run before a model is
-called.
+Always holds: a lesson from an attempt at a test task stops the run before a model is called.
 """
 
 from __future__ import annotations
@@ -18,29 +17,29 @@ GIVEN = "given"
 
 
 def check_given(plan: Plan, store: Store) -> int:
-    """Assert that the lessons of the file come from no attempt at a test task of any block.
+    """Check that no lesson of the file comes from an attempt at a test task.
 
     Args:
-        plan: of the run; without the condition `given` nothing is checked.
-        store: where the attempts behind the lessons may be.
+        plan: the plan of the run; without the condition `given`, nothing is checked.
+        store: may hold the attempts that the lessons come from.
 
     Returns:
-        How many lessons name attempts of which the store has none.
+        How many lessons name only attempts that the store does not hold.
 
     Raises:
-        ConfigError, DataError: as `read_lessons`.
-        LeakError: a lesson comes from a task that is to be evaluated.
+        ConfigError, DataError: as in `read_lessons`.
+        LeakError: a lesson comes from a test task.
     """
     if not any(condition.name == GIVEN for condition in plan.conditions):
         return 0
-    worked = {example.id for example in plan.blocks[0].benchmark.trajectories}  # written by hand, at no task
+    worked = {example.id for example in plan.blocks[0].benchmark.trajectories}  # hand-written, so not from a task
     unknown = 0
     for lesson in read_lessons(plan.recipe.method.given):
         origins = lesson.data.get("from")  # ids of attempts, or of the lessons that it was adapted from
         texts = (one for one in origins if isinstance(one, str)) if isinstance(origins, list | tuple) else ()
         ids = [one for one in texts if one not in worked]
-        behind = [source for one in ids if (other := store.get_lesson(one)) for source in other.sources]
-        attempts = store.get_trajectories([*ids, *behind])
+        sources = [source for one in ids if (other := store.get_lesson(one)) for source in other.sources]
+        attempts = store.get_trajectories([*ids, *sources])
         unknown += bool(ids) and not attempts
         for block in plan.blocks:
             _check(lesson, attempts, block)

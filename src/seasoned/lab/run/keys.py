@@ -1,7 +1,7 @@
-"""The keys of a run: under which each episode is stored, and in which journal its model calls are kept.
+"""The keys of a run's episodes, and the names of the journals with their model calls.
 
-Always holds: the text of a key is the same in every version, so that runs can be resumed; reading it back gives an
-equal key, whatever the id of its task; names here do not begin with the id of the run, as they do in the store.
+Always holds: the text of a key is the same in every version, so that runs can be resumed; parsing it gives an equal
+key, whatever the task's id; names here lack the run's id, with which they begin in the store.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from seasoned.errors import StoreError
 from seasoned.lab.report.episodes import Purpose
 
 TRAINING = "training"
-"""What stands in the place of a condition for training attempts."""
+"""The name in place of a condition for training attempts."""
 
 LESSONS, ALONE, COINS = ":lessons", ":alone", ":coins"
-"""What the condition of attempts of a gate or probe ends in: with lessons, without any, with some withheld by coins."""
+"""Endings of the condition in keys of a gate or probe: with lessons, without any, with some withheld by coins."""
 
 _TRIAL = r"#(?P<trial>0|[1-9][0-9]{0,8})"
 _ENDS_LIKE_A_TRIAL = re.compile(f".*{_TRIAL}", re.DOTALL)
@@ -33,11 +33,11 @@ _PURPOSES: dict[str, Purpose] = {"learn": "learning", "reflect": "reflecting", "
 
 @dataclass(frozen=True)
 class EpisodeKey:
-    """One attempt at one task in one place of a plan.
+    """The key of one attempt at one task.
 
     As a text it is `s0f1/expnote@20~2/TASK#3`: the block, the condition (or "training") after 20 training cases, in its
-    third run over the test tasks, and the fourth attempt at the task. Zeros are left out: `trained_on` is 0 at the last
-    point of the learning curve. The trial is written all the same where the task's own id ends like one.
+    third run over the test tasks, and the fourth attempt at the task. Zeros are left out, unless the task's id ends
+    like a trial. `trained_on` is 0 at the last point of the learning curve.
     """
 
     block: str
@@ -53,48 +53,48 @@ class EpisodeKey:
 
     @staticmethod
     def parse(text: str) -> EpisodeKey:
-        """The key of a text that a store gave back.
+        """The key of a text from the store.
 
         Raises:
             StoreError: it is no key.
         """
-        found = _KEY.fullmatch(text)
-        if found is None:
+        match = _KEY.fullmatch(text)
+        if match is None:
             raise StoreError(f"{text!r} is no key of an episode: expected BLOCK/CONDITION/TASK")
-        parts = found.groupdict()
+        parts = match.groupdict()
         numbers = {name: int(parts[name] or 0) for name in ("trained_on", "repeat", "trial")}
         return EpisodeKey(parts["block"], parts["condition"], parts["task_id"], **numbers)
 
     @property
     def label(self) -> str:
-        """The condition at its point of the curve, in its run over the test tasks: `erl`, `erl@20`, `erl~1`."""
+        """The condition with its point of the curve and its run over the test tasks: `erl`, `erl@20`, `erl~1`."""
         return label(self.condition, self.trained_on) + (f"~{self.repeat}" if self.repeat else "")
 
     @property
     def scope(self) -> str:
-        """The pool that the attempt is recorded in."""
+        """The name of the pool that records the attempt."""
         return f"{self.block}/{self.label}" + ("" if self.condition == TRAINING else "/test")
 
     def turns(self, alike: bool) -> str:
         """The journal of the agent's turns.
 
-        With `alike` (at temperature 0 the same request has the same answer) all trials share it and, at a test task,
-        all conditions: what one of them asked is known to all, and trying again without any news costs nothing.
-        Otherwise both arms of a gate or probe share it, so that a prompt that lessons did not change has one answer.
+        With `alike` (at temperature 0, where the same request gets the same reply), all trials share it and, at a test
+        task, all conditions: no request is paid twice. Otherwise only both arms of a gate or probe share it, so that a
+        prompt that lessons did not change gets one reply.
         """
         return self._common if alike else str(self._of_both_arms)
 
     def reflecting(self, alike: bool) -> str:
-        """The journal of what was reflected before this trial; shared by conditions where they are `alike`."""
+        """The journal of the reflection before this trial; conditions share it if requests are `alike`."""
         return f"{self._common if alike else self._task}/reflect{self.trial}"
 
     @property
     def recalling(self) -> str:
-        """The journal of recall. At a test task it is that of all conditions: recall asks at temperature 0."""
+        """The journal of recall; at a test task all conditions share it, since recall uses temperature 0."""
         return f"{self._task}/recall" if self.condition == TRAINING else self._common
 
     def journals(self, trials: int) -> Iterator[str]:
-        """Every journal that may hold calls for this task at up to so many trials, and on the way to them."""
+        """Every journal that may hold calls for this task: its turns, reflections and recalls in up to `trials`."""
         numbers = range(1, trials + 1)
         for key in dict.fromkeys((self, self._of_both_arms)):
             yield from (str(replace(key, trial=number)) for number in (0, *numbers))
@@ -115,12 +115,12 @@ class EpisodeKey:
 
 
 def label(condition: str, trained_on: int) -> str:
-    """The name of a condition at an earlier point of its learning curve (`expnote@20`), or at the last (0)."""
+    """The name of a condition at an earlier point of its learning curve (`expnote@20`), or at the last one (0)."""
     return f"{condition}@{trained_on}" if trained_on else condition
 
 
 def judged_as(condition: str) -> str:
-    """The condition that an attempt belongs to: its own, or the one whose gate or probe it was made for."""
+    """The condition that an attempt belongs to: its own, or the one whose gate or probe needed it."""
     return condition.removesuffix(LESSONS).removesuffix(ALONE).removesuffix(COINS)
 
 
@@ -131,7 +131,7 @@ def learning(pool: str) -> str:
 
 @dataclass(frozen=True)
 class JournalName:
-    """What is in a journal. `label` is "" where conditions share it; learning has no task, a reflection has a trial."""
+    """The content of a journal. `label` is "" if conditions share it; only a task's journal has a `task_id`."""
 
     purpose: Purpose
     label: str
@@ -140,16 +140,16 @@ class JournalName:
 
     @staticmethod
     def parse(rest: str, task_ids: Container[str]) -> JournalName:
-        """Read the name of a journal, after its block, that has more calls than the turns of agents.
+        """Parse the name of a journal that holds other calls than an agent's turns.
 
         Args:
-            rest: the name without the block in front.
-            task_ids: those of the block, by which the task is told from the condition before it.
+            rest: the name without its block.
+            task_ids: the ids of the block's tasks, which separate the task from the condition before it.
         """
         end = None if rest in task_ids else _JOURNAL.fullmatch(rest)
-        of = end["of"] if end else rest
-        name, _, task_id = ("", "", of) if of in task_ids else of.partition("/")
-        # Without an end it is what conditions share at a test task, where recall asks too.
+        owner = end["of"] if end else rest
+        name, _, task_id = ("", "", owner) if owner in task_ids else owner.partition("/")
+        # Conditions share a journal without an ending, which also holds the calls of recall.
         purpose, trial = (end["purpose"], int(end["trial"] or 0)) if end else ("recall", 0)
         return JournalName(_PURPOSES[purpose], name, task_id, trial)
 

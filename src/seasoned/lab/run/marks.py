@@ -1,6 +1,6 @@
 """The marks of a run on its pools: that learning is complete, and which training attempts were made again.
 
-Always holds: what a person wrote, or changed last, stays when a pool is learned again.
+Always holds: lessons that a person wrote, or changed last, stay when a pool is learned again.
 """
 
 from __future__ import annotations
@@ -17,31 +17,31 @@ GATE = "gate"
 TRIED = "tried"
 """The mark that holds the hashes of the lessons that a gate tries."""
 PROBE = "probe"
-"""The mark that holds what a probe estimated of a condition's lessons."""
+"""The mark that holds a probe's estimates for a condition's lessons."""
 _LEARNED, _REPLACED = "learned", "replaced"
 
 
 def left_out(store: Store, scope: str, attempts: Iterable[Trajectory]) -> list[Trajectory]:
-    """Attempts this pool has not learned from yet: all, where it was not learned to the end."""
+    """The attempts that a pool has not learned from yet: all if its learning is not complete."""
     if not is_learned(store, scope):
         return list(attempts)
     known = _learned(store, scope).get("from")
-    # Without ids, an earlier version marked it, and nobody knows.
+    # An earlier version stored no ids, so these attempts cannot be known.
     return [] if known is None else [t for t in attempts if t.id not in known]
 
 
 def is_learned(store: Store, scope: str) -> bool:
-    """Whether a pool was learned to the end."""
+    """Whether a pool's learning is complete."""
     return store.marked(scope, _LEARNED) is not None
 
 
 def mark_learned(store: Store, scope: str, attempts: Iterable[Trajectory], problems: Sequence[str] = ()) -> None:
-    """Remember that a pool was learned to the end, from what, and its problems; a person may change it from now on."""
+    """Store that a pool's learning is complete, with its attempts and problems; a person may change it from now on."""
     store.mark(scope, _LEARNED, {"from": [t.id for t in attempts], "problems": list(problems)})
 
 
 def unlearn(store: Store, scope: str, why: str) -> None:
-    """Remove what was learned for a pool, to the end or not; what a person wrote, or changed last, stays."""
+    """Remove a pool's lessons, but not those that a person wrote or changed last."""
     with store.transaction():
         for lesson in store.lessons(scope):
             if not by_person(store.history(lesson.id)[-1].who):
@@ -51,20 +51,20 @@ def unlearn(store: Store, scope: str, why: str) -> None:
 
 
 def problems_of(store: Store, scope: str) -> tuple[str, ...]:
-    """What learning a pool could not use; nothing where it was not learned to the end."""
+    """The problems of learning a pool; empty if the learning is not complete."""
     return tuple(map(str, _learned(store, scope).get("problems", ())))
 
 
 def replaced(store: Store, experience: str) -> frozenset[str]:
-    """The ids of training attempts that were thrown away and made again: lessons that a person kept may name them."""
+    """The ids of training attempts that were discarded and made again; lessons that a person kept may name them."""
     return frozenset(store.marked(experience, _REPLACED) or ())
 
 
 def mark_replaced(store: Store, experience: str, keys: Iterable[str], run_id: str) -> None:
-    """Remember the training attempts among these episodes of a run, which are about to be made again."""
-    begins = experience.removeprefix(f"{run_id}/") + "/"
+    """Store the training attempts among these episodes of a run, which are about to be made again."""
+    prefix = experience.removeprefix(f"{run_id}/") + "/"
     made = store.episodes(run_id)
-    gone = {made[key].id for key in keys if key.startswith(begins)}
+    gone = {made[key].id for key in keys if key.startswith(prefix)}
     if gone:
         store.mark(experience, _REPLACED, sorted(gone | replaced(store, experience)))
 
@@ -75,11 +75,11 @@ def _learned(store: Store, scope: str) -> dict[str, Any]:
 
 
 def gate_scope(run_id: str, block: str, condition: str) -> str:
-    """The scope of the marks `GATE` and `PROBE`: what was decided on the lessons of a condition in a block."""
+    """The scope of the marks `GATE`, `TRIED` and `PROBE` of a condition in a block."""
     return f"{run_id}/{block}/{condition}"
 
 
 def forget_gate(store: Store, run_id: str, block: str, condition: str) -> None:
-    """Forget what a gate and a probe decided, as their lessons or attempts are made again."""
+    """Forget the decisions of a gate and a probe, since their lessons or attempts are made again."""
     for name in (GATE, TRIED, PROBE):
         store.unmark(gate_scope(run_id, block, condition), name)

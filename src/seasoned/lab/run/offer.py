@@ -1,8 +1,8 @@
-"""The tools offered to an agent: all of its environment's, or those that its task seems to need.
+"""The tools offered to an agent: all tools of its environment, or those that its task seems to need.
 
-Relevant are the tools that successful training attempts, or the worked ones, called at tasks of the same family, and
-those whose description is most like the task. Always holds: the choice depends only on the task, its family's recorded
-attempts and the embedder; the environment itself is unchanged and executes any call.
+Relevant are the tools that successful training attempts, or worked attempts, called at tasks of the same family, and
+the tools whose descriptions are most similar to the task. Always holds: the choice depends only on the task, its
+family's recorded attempts and the embedder; the environment itself is unchanged and executes any call.
 """
 
 from __future__ import annotations
@@ -22,25 +22,25 @@ Choose = Callable[[Task, Sequence[Tool]], list[Tool]]
 
 @dataclass
 class Offering:
-    """An environment that offers a choice of its tools."""
+    """An environment that offers only some of its tools."""
 
     env: Environment
     choose: Choose
     _task: Task | None = field(default=None, init=False)
 
     def reset(self, task: Task, *, seed: int | None = None) -> tuple[str, dict[str, Any]]:
-        """As the environment does it, with the tools that were chosen."""
+        """Reset the environment, and offer the chosen tools."""
         self._task = task
         observation, info = self.env.reset(task, seed=seed)
         return observation, self._offered(info)
 
     def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
-        """As the environment does it, with the tools that were chosen."""
+        """Step the environment, and offer the chosen tools."""
         observation, reward, terminated, truncated, info = self.env.step(action)
         return observation, reward, terminated, truncated, self._offered(info)
 
     def close(self) -> None:
-        """As the environment does it."""
+        """Close the environment."""
         self.env.close()
 
     def _offered(self, info: dict[str, Any]) -> dict[str, Any]:
@@ -60,7 +60,7 @@ def needed(attempts: Iterable[Trajectory]) -> dict[str, frozenset[str]]:
 
 
 def relevant(family: Collection[str], embedder: Embedder, k: int) -> Choose:
-    """Chooses the tools of a family, and of the others the `k` whose description is most like the task's text."""
+    """Choose the tools of a family, and the `k` others whose descriptions are most similar to the task's text."""
 
     def choose(task: Task, tools: Sequence[Tool]) -> list[Tool]:
         others = [tool for tool in tools if tool["name"] not in family]

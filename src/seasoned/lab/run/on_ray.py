@@ -1,9 +1,9 @@
 """Episodes on Ray: on the cores of this machine, or on the machines of a cluster.
 
 The run itself stays where it was started: it plans, learns, reports and shows the progress. Its jobs (a task with all
-that is tried on it) go to *hands*, actors that stay: each has the plan, a store, a model and warm environments of its
-own. Always holds: what a hand makes is in the store before the run hears of it; a job whose hand died goes to another,
-which finds in store and journal what was done and paid for; results do not depend on who made them.
+its attempts) go to *hands*, actors that live as long as the run: each has its own plan, store, model and warm
+environments. Always holds: a hand stores an episode before it reports it to the run; the job of a hand that died goes
+to another hand, which finds finished work and paid calls in the store and journal; results do not depend on the hand.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ OpenSession = Callable[..., Session]
 
 
 class Cluster:
-    """Ray, and the hands that work there for one run."""
+    """Ray, and the hands of one run."""
 
     def __init__(self, ray: Any, store: Store, several: bool) -> None:
         self._ray, self._store, self.several = ray, store, several
@@ -55,7 +55,7 @@ class Cluster:
 
     @contextmanager
     def open_llm(self, settings: ModelSettings) -> Iterator[LLM]:
-        """A model that all hands can ask; the bundled one is opened once, in an actor of its own."""
+        """A model that all hands can call; a bundled one is opened once, in its own actor."""
         if not settings.bundled:
             with open_llm(settings) as model:
                 yield model
@@ -70,26 +70,26 @@ class Cluster:
 
     @contextmanager
     def at_work(self, plan: Plan, session: Session, opens: OpenSession) -> Iterator[None]:
-        """While the block runs, the session's jobs are done by hands.
+        """While the block runs, hands do the session's jobs.
 
         Args:
             plan: of the run.
             session: of the run.
-            opens: makes a hand's session of its store and models.
+            opens: makes a hand's session from its store and models.
         """
         ray, recipe = self._ray, plan.recipe
-        own = ModelSettings(**recipe.llm.model_dump(exclude={"temperature"}))
-        others = [recipe.ranker, recipe.longer, *(part for part in (recipe.user, recipe.judge) if part != own)]
+        acting = ModelSettings(**recipe.llm.model_dump(exclude={"temperature"}))
+        others = [recipe.ranker, recipe.longer, *(part for part in (recipe.user, recipe.judge) if part != acting)]
         if any(part is not None and part.bundled for part in others):
-            raise ConfigError("on Ray the bundled model can only be the one that acts: name a server for the others")
+            raise ConfigError("on Ray only the acting model can be a bundled one: name a server for the others")
         count = max(1, min(plan.recipe.at_once, int(ray.cluster_resources().get("CPU", 1))))
         self._threads = math.ceil(plan.recipe.at_once / count)
         url = self._store.path or self._store._engine.url.render_as_string(hide_password=False)
-        given = (recipe, str(url), str(session.directory), tasks_digest(plan), self._hub, opens)
-        kind = ray.remote(Hand).options(
+        arguments = (recipe, str(url), str(session.directory), tasks_digest(plan), self._hub, opens)
+        actor = ray.remote(Hand).options(
             num_cpus=1, max_restarts=-1, max_concurrency=self._threads + 2, scheduling_strategy="SPREAD"
         )
-        self._hands = [kind.remote(*given) for _ in range(count)]
+        self._hands = [actor.remote(*arguments) for _ in range(count)]
         self._free: deque[int] = deque()
         self._asleep = Counter(dict.fromkeys(range(count), self._threads))
         self._pings = {hand.ready.remote(): place for place, hand in enumerate(self._hands)}
@@ -102,7 +102,7 @@ class Cluster:
                 ray.kill(hand)
 
     def run_jobs(self, work: Callable[[Any], Any], jobs: Sequence[Any], workers: int) -> list[Any]:
-        """As `seasoned.jobs.run_jobs`, by the hands; what they made is then read here as what is done already."""
+        """As `seasoned.jobs.run_jobs`, but hands do the work, and this process then reads their episodes as done."""
         del workers
         self._number += 1
         payload = self._ray.put(dumps((work, list(jobs)), self._plan))
@@ -132,7 +132,7 @@ class Cluster:
                     fault = fault or error
                     fault = self._take(made, place in again) or fault
                     if error is None:
-                        results[place] = work(jobs[place])  # it is done, so nothing is asked
+                        results[place] = work(jobs[place])  # its episodes are done, so this calls no model
                     for key, _ in made:
                         self._session.done.pop(key, None)
         except KeyboardInterrupt:
@@ -146,9 +146,9 @@ class Cluster:
         return results
 
     def _take(self, made: Made, again: bool) -> BaseException | None:
-        """Note what a hand made; gives what ends the run: a limit is reached, or the server is gone."""
+        """Count the episodes of a hand; returns an error if a limit is reached or the server fails too often."""
         session = self._session
-        if again:  # what a hand made that died
+        if again:  # the hand that died may have stored some
             session.done.update(finished(session.store, session.run_id))
         session.done.update(made)
         try:
@@ -163,7 +163,7 @@ class Cluster:
         return None
 
     def _lost(self, hand: int) -> None:
-        """A hand died: Ray starts it again, where there is room, and until then it has no jobs."""
+        """A hand died: Ray starts it again when there is room, and until then it gets no jobs."""
         self._asleep[hand] += 1 + self._free.count(hand)
         self._free = deque(other for other in self._free if other != hand)
         if hand not in self._pings.values():
@@ -183,19 +183,19 @@ class Cluster:
 
 @contextmanager
 def connect(on: str, store: Store) -> Iterator[Cluster]:
-    """Ray as `--on` names it, as long as the block runs.
+    """Connect to Ray while the block runs.
 
     Args:
-        on: "ray" is this machine, or the cluster that this is a part of (RAY_ADDRESS); "ray://HOST" a cluster's head.
+        on: "ray" for this machine or its cluster (RAY_ADDRESS), "ray://HOST" for the head of a cluster.
         store: of the run.
 
     Raises:
-        ConfigError: the address is none, or several machines would share a file.
+        ConfigError: the address is invalid, or several machines would share a file.
         MissingExtraError: Ray is not installed.
         InfrastructureError: nothing answers at the address.
     """
     if on != "ray" and not on.startswith("ray://"):
-        raise ConfigError(f"a run is made here, or with --on ray, or --on ray://HOST; it was {on!r}")
+        raise ConfigError(f"expected --on ray or --on ray://HOST, but got {on!r}")
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
     try:
@@ -224,7 +224,7 @@ def connect(on: str, store: Store) -> Iterator[Cluster]:
 
 
 class Hand:
-    """Does jobs of one run, several at a time, in a process of its own."""
+    """Does jobs of one run, several at a time, in its own process."""
 
     def __init__(
         self, recipe: Recipe, store: str, directory: str, tasks: str, shared: LLM | None, opens: OpenSession
@@ -243,7 +243,7 @@ class Hand:
     ) -> None:
         plan = make_plan(recipe)
         if tasks_digest(plan) != tasks:
-            raise ConfigError("a machine of the cluster has other data than this one: give all of them the same files")
+            raise ConfigError("a machine of the cluster has different data from this one: give all the same files")
         self._store: Telling = Telling(store)
         self._stack.enter_context(self._store)
         acting = recipe.model_copy(update={"learner": None})  # a hand learns nothing
@@ -251,21 +251,21 @@ class Hand:
         self._session, self._known = session, Known(plan, session)
 
     def ready(self) -> BaseException | None:
-        """Whether it can work: nothing, or what keeps it from it."""
+        """None if the hand can work, else the error that prevents it."""
         return self._fault
 
     def stop(self) -> None:
-        """Ask no model any more."""
+        """Call no model any more."""
         self._stopping.set()
 
     def do(self, number: int, payload: Sequence[Any], place: int, again: bool) -> tuple[Made, BaseException | None]:
-        """Do one of the jobs; gives the episodes that were made, and what went wrong.
+        """Do one job, and return its episodes and its error, if any.
 
         Args:
-            number: of the jobs, among all that the run has.
-            payload: what is done, and the jobs, as `dumps` writes them, behind a reference.
-            place: of the job.
-            again: a hand that died had begun it.
+            number: of this list of jobs, among all lists of the run.
+            payload: a reference to the function and its jobs, as `dumps` writes them.
+            place: the job's place in the list.
+            again: a hand that died had begun the job.
         """
         import ray
 
@@ -285,12 +285,12 @@ class Hand:
 
 
 class Telling(Store):
-    """A store that tells each thread which episodes it has stored."""
+    """A store that collects the episodes that each thread stores."""
 
     _made = threading.local()
 
     def told(self) -> Made:
-        """The list that this thread's episodes go into from now on."""
+        """A new list that collects this thread's episodes from now on."""
         made: Made = []
         self._made.list = made
         return made
@@ -303,38 +303,40 @@ class Telling(Store):
 
 
 class Known:
-    """What a hand has itself, and what a job only names: plan, blocks, parts, session, store and pools."""
+    """A hand's own objects, which a job names instead of carrying them: plan, blocks, parts, session, store, pools."""
 
     def __init__(self, plan: Plan, session: Session) -> None:
         watch = _Silent(0, quiet=True)
         self._plan, self._session = plan, session
-        self._things = {"plan": plan, "session": session, "store": session.store, "watch": watch}
+        self._objects = {"plan": plan, "session": session, "store": session.store, "watch": watch}
         self._parts = [Part(plan, block, session, watch) for block in plan.blocks]
         self._pools: dict[Any, ExperiencePool] = {}
 
     def loads(self, payload: bytes) -> Any:
-        """What `dumps` wrote, with this hand's own things in it."""
+        """Load what `dumps` wrote, with this hand's objects in it."""
         reader = pickle.Unpickler(io.BytesIO(payload))
         reader.persistent_load = self._find  # type: ignore[method-assign]
         return reader.load()
 
     def _find(self, name: tuple[Any, ...]) -> Any:
-        kind, *which = name
+        kind, *fields = name
         if kind == "pool":
             if name not in self._pools:
-                scope, experience, run_id, embeds, read_only, tasks = which
+                scope, experience, run_id, embeds, read_only, tasks = fields
                 embedder = shared_embedder(self._plan.recipe.embedder) if embeds else None
-                more = {"run_id": run_id, "embedder": embedder, "experience": experience}
-                self._pools[name] = ExperiencePool(self._session.store, scope, read_only=read_only, tasks=tasks, **more)
+                options = {"run_id": run_id, "embedder": embedder, "experience": experience}
+                self._pools[name] = ExperiencePool(
+                    self._session.store, scope, read_only=read_only, tasks=tasks, **options
+                )
             return self._pools[name]
-        if kind in self._things:
-            return self._things[kind]
-        part = self._parts[which[0]]
+        if kind in self._objects:
+            return self._objects[kind]
+        part = self._parts[fields[0]]
         return {"part": part, "block": part.block, "benchmark": part.benchmark}[kind]
 
 
 def dumps(value: Any, plan: Plan) -> bytes:
-    """A job as bytes: functions by their code, and what every hand has by its name."""
+    """A job as bytes: functions by their code, and objects that every hand has by name."""
     from ray import cloudpickle
 
     blocks = list(plan.blocks)
@@ -348,8 +350,8 @@ def dumps(value: Any, plan: Plan) -> bytes:
             if isinstance(thing, Benchmark):
                 return ("benchmark", next(n for n, block in enumerate(blocks) if block.benchmark is thing))
             if isinstance(thing, ExperiencePool):
-                about = (thing.scope, thing.experience, thing.run_id, thing.embedder is not None)
-                return ("pool", *about, thing.read_only, thing.tasks)
+                fields = (thing.scope, thing.experience, thing.run_id, thing.embedder is not None)
+                return ("pool", *fields, thing.read_only, thing.tasks)
             kinds = {Plan: "plan", Session: "session", Store: "store", Watch: "watch"}
             return next(((name,) for kind, name in kinds.items() if isinstance(thing, kind)), None)
 
@@ -359,22 +361,22 @@ def dumps(value: Any, plan: Plan) -> bytes:
 
 
 def tasks_digest(plan: Plan) -> str:
-    """What two machines have in common that have the same tasks."""
+    """A digest that is the same on two machines with the same tasks."""
     return hashlib.sha256("\0".join(plan.tasks).encode()).hexdigest()
 
 
 def portable(error: BaseException) -> BaseException:
-    """An error as another process can read it: itself, or one that says the same."""
+    """An error that another process can load: itself, or one with the same message."""
     try:
         pickle.loads(pickle.dumps(error))
     except Exception:
-        said = str(error) if isinstance(error, SeasonedError) else f"{type(error).__name__}: {error}"
-        return SeasonedError(said)
+        message = str(error) if isinstance(error, SeasonedError) else f"{type(error).__name__}: {error}"
+        return SeasonedError(message)
     return error
 
 
 class _Silent(Watch):
-    """Progress that nobody watches: the run shows it."""
+    """A watch that shows nothing, since the run itself shows the progress."""
 
     def ended(self, stage: str, trajectory: Trajectory) -> None:
         """Nothing."""
@@ -396,11 +398,11 @@ class _Hub:
             self._fault = portable(error)
 
     def about(self) -> tuple[str, int | None, BaseException | None]:
-        """Its name, its window, and why there is none."""
+        """The model's name and window, and the error if it could not be opened."""
         return getattr(self._model, "name", ""), window_of(self._model), self._fault
 
     def chat(self, messages: Sequence[Message], options: dict[str, Any]) -> tuple[Reply | None, BaseException | None]:
-        """A reply, or what went wrong."""
+        """A reply, or the error."""
         try:
             return self._model.chat(messages, **options), None
         except Exception as error:
@@ -408,13 +410,13 @@ class _Hub:
 
 
 class Shared:
-    """A model in an actor, as any process of the cluster asks it."""
+    """The client of a model in an actor, for any process of the cluster."""
 
     def __init__(self, hub: Any, name: str, window: int | None) -> None:
         self._hub, self.name, self.window = hub, name, window
 
     def chat(self, messages: Sequence[Message], **options: Unpack[ChatOptions]) -> Reply:
-        """As the model's own."""
+        """As the model's own `chat`."""
         import ray
 
         reply, error = ray.get(self._hub.chat.remote(list(messages), options))

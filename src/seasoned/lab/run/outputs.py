@@ -1,6 +1,6 @@
 """The files of a run: trajectories, lessons, results, summary and report, written from the store.
 
-Always holds: the files say what the store says, in the order of the plan; `summary.json` is written last.
+Always holds: the files agree with the store, in the order of the plan; `summary.json` is written last.
 """
 
 from __future__ import annotations
@@ -49,16 +49,16 @@ def write_outputs(
 
     Args:
         directory: the run's directory; its name is the run's id.
-        plan: what was run.
-        store: what came of it.
+        plan: the plan of the run.
+        store: the store of the run.
         model: the name of the model that acted.
-        learner: of the one that learned.
+        learner: the name of the model that learned.
         started: when this (part of the) run began, ISO 8601.
-        folder: where the files go, if not into the run's directory.
+        folder: where to write the files; by default the run's directory.
     """
     run_id, folder = directory.name, folder or directory
     episodes = store.episodes(run_id)
-    # By seed: the same text has another right answer under another seed.
+    # By seed, since the same text can have another right answer under another seed.
     tasks = {(block.seed, task.id): task for block in plan.blocks for task in (*block.train, *block.test)}
     attempts = _in_order(plan, [t for t in episodes.values() if _in_report(plan, t, tasks)])
     judged, familiar = _verdicts(plan, store, run_id), _familiar(plan)
@@ -107,7 +107,7 @@ def write_outputs(
 
 
 def _about(plan: Plan, run_id: str) -> dict[str, Any]:
-    """What the plan says of a run, for its summary."""
+    """The facts about a run that its plan has, for the summary."""
     return {
         "id": run_id,
         "name": plan.recipe.name,
@@ -123,7 +123,7 @@ def _about(plan: Plan, run_id: str) -> dict[str, Any]:
 
 
 def _experience(plan: Plan, attempts: Sequence[Trajectory]) -> dict[str, float]:
-    """From how many attempts each condition learned, on average over the blocks (ExpeL, figure 6)."""
+    """How many attempts each condition learned from, on average over the blocks (ExpeL, figure 6)."""
     training = [attempt for attempt in attempts if attempt.meta["split"] == "train"]
     first = sum(not attempt.meta.get("trial", 0) for attempt in training)
     blocks, counts = len(plan.blocks), dict[str, float]()
@@ -135,7 +135,7 @@ def _experience(plan: Plan, attempts: Sequence[Trajectory]) -> dict[str, float]:
 
 
 def _in_report(plan: Plan, attempt: Trajectory, tasks: Container[tuple[int, str]]) -> bool:
-    """Whether an attempt is one of the plan's training and test attempts, and not a gate's or a probe's."""
+    """Whether an attempt is a training or test attempt of the plan, not of a gate or a probe."""
     meta = attempt.meta
     names = {TRAINING, *(condition.name for condition in plan.conditions)}
     return (
@@ -156,11 +156,11 @@ def _probes(plan: Plan, store: Store, run_id: str) -> list[Probed]:
 
 
 def _gates(plan: Plan, proof: Certificate | None) -> list[Gate]:
-    of = {condition.name: condition.of for condition in plan.gated}
+    bases = {condition.name: condition.of for condition in plan.gated}
     return [
         Gate(
             condition=claim.condition,
-            of=of.get(claim.condition, claim.condition),
+            of=bases.get(claim.condition, claim.condition),
             block=claim.block,
             planned=claim.planned,
             candidates=claim.candidates,
@@ -181,9 +181,17 @@ def row_of(
     judged: bool | None = None,
     familiar: Mapping[tuple[int, int, str], bool] | None = None,
 ) -> Row:
-    """One line of `results.jsonl`; `judged` is the verdict of a model that does not know the end, `familiar`: below."""
+    """One line of `results.jsonl`.
+
+    Args:
+        trajectory: the attempt.
+        run_id: the run's id.
+        task: the attempt's task.
+        judged: the verdict of a model that did not know the outcome.
+        familiar: by seed, fold and task, see `_familiar`.
+    """
     meta = trajectory.meta
-    aside = meta.get("aside")  # of older versions, the total of its tokens alone
+    aside = meta.get("aside")  # a number of tokens if an older version wrote it
     return Row(
         run_id=run_id,
         benchmark=trajectory.benchmark,
@@ -214,7 +222,7 @@ def row_of(
 
 
 def _familiar(plan: Plan) -> dict[tuple[int, int, str], bool]:
-    """Whether the goal of a test task is that of a training task, by seed, fold and task; see `Row.familiar`."""
+    """Whether a test task shares its goal with a training task, by seed, fold and task; see `Row.familiar`."""
     familiar: dict[tuple[int, int, str], bool] = {}
     for block in plan.blocks if plan.trains else ():
         if (goal := block.benchmark.goal) is not None:
@@ -227,7 +235,7 @@ def read_summary(directory: Path) -> Summary:
     """The summary of a complete run, written by this version or an earlier one.
 
     Raises:
-        ConfigError: if the run is not complete, or the file is broken or of another form.
+        ConfigError: the run is not complete, or the file is broken or has another form.
     """
     file = directory / SUMMARY
     if not file.is_file():
@@ -243,7 +251,7 @@ def read_rows(directory: Path) -> list[Row]:
     """The rows of a run's `results.jsonl`.
 
     Raises:
-        ConfigError: if the file is missing or broken.
+        ConfigError: the file is missing or broken.
     """
     file = directory / "results.jsonl"
     try:
@@ -254,10 +262,10 @@ def read_rows(directory: Path) -> list[Row]:
 
 
 def read_trajectories(directory: Path, ids: Container[str]) -> dict[str, Trajectory]:
-    """The attempts with these ids in a run's `trajectories.jsonl`, by id; the others are passed over.
+    """The attempts with these ids in a run's `trajectories.jsonl`, by id.
 
     Raises:
-        ConfigError: if the file is missing or broken.
+        ConfigError: the file is missing or broken.
     """
     file = directory / "trajectories.jsonl"
     try:
@@ -274,7 +282,7 @@ def _trajectory(file: Path, number: int, line: str, ids: Container[str]) -> Traj
         del values["schema_version"]
         return Trajectory.model_validate(values) if values["id"] in ids else None
     except (ValueError, TypeError, KeyError, RecursionError):
-        raise ConfigError(f"{file}, line {number}, is no attempt: was the file changed?") from None
+        raise ConfigError(f"{file}, line {number}, is not an attempt: was the file changed?") from None
 
 
 def _row(file: Path, number: int, line: str) -> Row:
@@ -285,7 +293,7 @@ def _row(file: Path, number: int, line: str) -> Row:
 
 
 def _in_order(plan: Plan, attempts: Iterable[Trajectory]) -> list[Trajectory]:
-    """Block by block, training first, then condition by condition, in the order of the tasks."""
+    """The attempts by block, then training before the conditions, then by task."""
     blocks = {(block.seed, block.fold): number for number, block in enumerate(plan.blocks)}
     names = {name: n for n, name in enumerate((TRAINING, *(condition.name for condition in plan.conditions)))}
     tasks = {(b.seed, b.fold, t.id): n for b in plan.blocks for n, t in enumerate((*b.train, *b.test))}
@@ -299,7 +307,7 @@ def _in_order(plan: Plan, attempts: Iterable[Trajectory]) -> list[Trajectory]:
 
 
 def _calls(plan: Plan, store: Store, run_id: str) -> list[Call]:
-    """The calls that are no turn of an agent: by purpose, then in the order of the plan, then as they were made."""
+    """The calls outside an agent's turns, by purpose, then in the order of the plan, then by time."""
     names = ["", TRAINING, *(condition.name for condition in plan.conditions)]
     blocks = {block.name: (place, block) for place, block in enumerate(plan.blocks)}
     tasks = {
@@ -332,7 +340,7 @@ def _calls(plan: Plan, store: Store, run_id: str) -> list[Call]:
 
 
 def _learning(plan: Plan, store: Store, run_id: str) -> dict[str, Usage]:
-    """What learning from all training attempts used, by condition; those that share a pool share it, too."""
+    """The usage of learning from all training attempts, by condition; conditions that share a pool share the usage."""
     used: dict[str, Usage] = {}
     for _, pool, names in _pools(plan):
         usage = store.journal_usage(f"{run_id}/{keys.learning(pool)}")
@@ -341,7 +349,7 @@ def _learning(plan: Plan, store: Store, run_id: str) -> dict[str, Usage]:
 
 
 def _verdicts(plan: Plan, store: Store, run_id: str) -> dict[str, bool]:
-    """Whether models that learned without knowing the end took an attempt for a success, by the id of the attempt."""
+    """The verdicts (success or not) of models that learned without knowing the outcome, by attempt id."""
     verdicts: dict[str, bool] = {}
     for _, pool, _ in _pools(plan):
         verdicts |= ExperiencePool(store, f"{run_id}/{pool}").verdicts()
@@ -349,9 +357,9 @@ def _verdicts(plan: Plan, store: Store, run_id: str) -> dict[str, bool]:
 
 
 def _pools(plan: Plan) -> Iterator[tuple[Block, str, list[str]]]:
-    """The pools that were learned from all training attempts of a block, each with the conditions that share it.
+    """The pools learned from all training attempts of a block, each with the conditions that share it.
 
-    Heuristics that guided the training alone, as none of the conditions uses them, are the training's.
+    A pool of heuristics that only guided the training belongs to the training.
     """
     for block in plan.blocks:
         pools: dict[str, list[str]] = {}
@@ -376,6 +384,6 @@ def _learned_pools(plan: Plan, store: Store, run_id: str) -> list[LearnedPool]:
 def _lessons(plan: Plan, store: Store, run_id: str) -> Iterator[Lesson]:
     for block, pool, names in _pools(plan):
         shared = {"shared_by": names} if len(names) > 1 else {}
-        where = {"condition": names[0], **shared, "seed": block.seed, "fold": block.fold, "training": TRAINING}
+        labels = {"condition": names[0], **shared, "seed": block.seed, "fold": block.fold, "training": TRAINING}
         for lesson in store.lessons(f"{run_id}/{pool}"):
-            yield lesson.model_copy(update={"data": {**lesson.data, **where}})
+            yield lesson.model_copy(update={"data": {**lesson.data, **labels}})

@@ -1,8 +1,8 @@
-"""The models of a run, and those that take part beside the agent's: a simulated user, and a judge of success.
+"""The models of a run, among them the agent's partners: a simulated user, and a judge of success.
 
-Always holds: a recipe names those that its benchmark needs and no others; tasks that a judge decides are left out where
-there is none; what such a model uses counts against the run's limits, is journalled with the agent's turns, and is no
-part of an attempt's own usage.
+Always holds: a recipe names exactly the partners that its benchmark needs; without a judge, the tasks that need one are
+left out; a partner's usage counts against the run's limits, is journalled with the agent's turns, and is not part of an
+attempt's own usage.
 """
 
 from __future__ import annotations
@@ -23,22 +23,22 @@ from seasoned.protocols import LLM, Environment
 from seasoned.types import Usage
 
 META = "others"
-"""Where a trajectory's meta has what the other models used, by their part."""
+"""The key in a trajectory's meta for the usage of the partners, by part."""
 NAMED = 5
-"""Tasks that are left out and named; all are counted."""
+"""How many of the tasks that are left out a note names; it counts all."""
 
 
 def partners_of(recipe: Recipe) -> dict[str, ModelSettings]:
-    """The settings of the other models of a recipe, by their part."""
+    """The settings of a recipe's partners, by part."""
     named = {"user": recipe.user, "judge": recipe.judge}
     return {part: settings for part, settings in named.items() if settings is not None}
 
 
 def for_recipe(benchmark: Benchmark, recipe: Recipe) -> Benchmark:
-    """The benchmark with the tasks that can be judged, and no others.
+    """The benchmark with only the tasks that the recipe's models can judge.
 
     Raises:
-        ConfigError: the recipe lacks a model that takes part, or names one that has no part.
+        ConfigError: the recipe lacks a partner that the benchmark needs, or names one that it does not use.
     """
     named = partners_of(recipe)
     for part in benchmark.models:
@@ -70,23 +70,23 @@ def open_models(
     learner: LLM | None = None,
     opens: Callable[[ModelSettings], AbstractContextManager[LLM]] | None = None,
 ) -> dict[str, LLM]:
-    """All models of a run by their part: "model" acts, "learner" writes lessons; and those that take part beside them.
+    """Open all models of a run, by part: "model" acts, "learner" writes lessons; then the ranker and the partners.
 
     Args:
-        recipe: names them; one that is the acting model's own is not opened twice.
+        recipe: names the models; a partner with the settings of the acting model shares it.
         stack: closes them.
-        llm: acts instead of the recipe's.
-        learner: learns instead of the recipe's.
-        opens: opens the acting model, if another does than here.
+        llm: acts instead of the recipe's model.
+        learner: learns instead of the recipe's learner.
+        opens: opens the acting model, instead of `open_llm`.
     """
     enter = stack.enter_context
     model = llm if llm is not None else enter((opens or opening.open_llm)(recipe.llm))
     if learner is None:
         learner = enter(opening.open_llm(recipe.learner)) if recipe.learner is not None else model
     models = {"model": model, "learner": learner}
-    own = ModelSettings(**recipe.llm.model_dump(exclude={"temperature"}))
+    acting = ModelSettings(**recipe.llm.model_dump(exclude={"temperature"}))
     for part, settings in partners_of(recipe).items():
-        models[part] = model if settings == own else enter(opening.open_llm(settings))
+        models[part] = model if settings == acting else enter(opening.open_llm(settings))
     if recipe.ranker is not None:
         models["ranker"] = enter(opening.open_llm(recipe.ranker))
     if recipe.longer is not None:
@@ -96,17 +96,17 @@ def open_models(
 
 
 def partners_in(session: Session, journal: str) -> dict[str, Metered]:
-    """The other models for one attempt: journalled with its turns, and each counted on its own."""
+    """The partners for one attempt: journalled with its turns, each with its own meter."""
     return {part: Metered(session.kept(llm, journal)) for part, llm in session.others.items()}
 
 
 def environment(benchmark: Benchmark, training: bool, partners: Mapping[str, LLM]) -> Environment:
-    """An environment in which they take part."""
+    """An environment in which the partners take part."""
     if benchmark.with_models is None:
         return benchmark.make_env(training)
     return benchmark.with_models(training, partners)
 
 
 def used(partners: Mapping[str, Metered]) -> dict[str, dict[str, object]]:
-    """What they used, as a trajectory's meta has it."""
+    """The usage of the partners, in the form of a trajectory's meta."""
     return {part: meter.usage.model_dump() for part, meter in partners.items() if meter.usage != Usage()}

@@ -1,4 +1,4 @@
-"""The plan of an experiment: which tasks are trained on and judged, for which seeds and folds, under which conditions.
+"""The plan of an experiment: its conditions, and for each seed and fold the training and test tasks.
 
 Always holds: a plan is made from the recipe alone and runs nothing; training and test tasks of a block are disjoint.
 """
@@ -37,18 +37,18 @@ class Block:
 
     @property
     def name(self) -> str:
-        """Such as `s0f1`."""
+        """The block's name, such as `s0f1`."""
         return f"s{self.seed}f{self.fold}"
 
     @cached_property
     def test_ids(self) -> frozenset[str]:
-        """The ids of the tasks that are evaluated."""
+        """The ids of the test tasks."""
         return frozenset(task.id for task in self.test)
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What a recipe comes to: its conditions and blocks, and how many episodes and model calls that is."""
+    """A recipe's conditions and blocks, with the number of episodes and model calls they take."""
 
     recipe: Recipe
     conditions: tuple[Condition, ...]
@@ -66,7 +66,7 @@ class Plan:
 
     @property
     def retries(self) -> int:
-        """How often a training task is tried after the first time, at most."""
+        """The most attempts at a training task after the first."""
         return self.recipe.gather.retries if self.acts or self.recipe.gather.answers else 0
 
     @property
@@ -75,9 +75,9 @@ class Plan:
         return any(condition.learns for condition in self.conditions)
 
     def points(self, condition: Condition, block: Block) -> list[int]:
-        """After how many training cases the condition is evaluated: the full count, last.
+        """The numbers of training cases after which the condition is evaluated, the full number last.
 
-        The first condition that learns is evaluated at the recipe's `curve` as well.
+        Only the first condition that learns is also evaluated at the recipe's `curve`.
         """
         if not condition.learns:
             return [0]
@@ -91,7 +91,7 @@ class Plan:
 
     @property
     def tasks(self) -> Iterator[str]:
-        """Every task with its block and its right answer, in order: what a run's manifest has the hash of."""
+        """Every task with its block and right answer, in order; a run's manifest has the hash of them."""
         return (
             " ".join((block.name, task.id, task.text, *([str(task.data["answer"])] if "answer" in task.data else [])))
             for block in self.blocks
@@ -105,7 +105,7 @@ class Plan:
 
     @property
     def gated(self) -> list[Condition]:
-        """The conditions that a gate decides on: the candidates of the run."""
+        """The conditions that a gate decides on, which are the candidates of the run."""
         return [condition for condition in self.conditions if condition.gated]
 
     @property
@@ -115,16 +115,16 @@ class Plan:
 
     @property
     def idle(self) -> list[str]:
-        """What of the recipe does nothing here, or is written otherwise now, in sentences."""
+        """Sentences about settings that have no effect here, and about older names of conditions."""
         recipe, most = self.recipe, max(len(block.train) for block in self.blocks)
-        older = renamed([*recipe.conditions, recipe.baseline])
-        sentences = [older] if older else []
+        renames = renamed([*recipe.conditions, recipe.baseline])
+        sentences = [renames] if renames else []
         outside = [n for n in recipe.curve if not 0 < n <= most]
         if recipe.curve and self._curved is None:
             sentences.append("curve does nothing: none of the conditions learns lessons of its own from training cases")
         elif outside:
-            named = ", ".join(map(str, outside))
-            sentences.append(f"curve leaves out {named}: there are {most} training cases to stop at")
+            numbers = ", ".join(map(str, outside))
+            sentences.append(f"curve leaves out {numbers}: there are {most} training cases to stop at")
         if recipe.folds == 1:
             sentences.append("folds=1 is the same as none: 2 or more cut the cases into parts")
         return sentences
@@ -134,20 +134,20 @@ class Plan:
         return label(condition.name, self.earlier(block, trained_on))
 
     def earlier(self, block: Block, trained_on: int) -> int:
-        """The training cases at an earlier point of a learning curve; 0 at the last."""
+        """The number of training cases at an earlier point of a learning curve; 0 at the last point."""
         return trained_on if trained_on != len(block.train) else 0
 
     def repeats(self, block: Block, trained_on: int) -> int:
-        """How often each test task is run: earlier points of a curve once."""
+        """How often each test task is run; at earlier points of a curve, once."""
         return 1 if self.earlier(block, trained_on) else self.recipe.repeats
 
     def pool(self, condition: Condition, block: Block, trained_on: int) -> str:
-        """Where a condition's lessons lie within the run; conditions that name the same pool share it."""
+        """The name of a condition's pool within the run; conditions that name the same pool share it."""
         return f"{block.name}/{label(condition.pool or condition.name, self.earlier(block, trained_on))}"
 
     @property
     def episodes(self) -> int:
-        """Training, gate, probe and test episodes of all blocks; attempts after a failure are not in it."""
+        """The number of training, gate, probe and test episodes of all blocks, without attempts after a failure."""
         training = sum(len(block.train) for block in self.blocks) if self.trains else 0
         gates = sum(2 * len(block.gate) * len(self.gated) for block in self.blocks) * self.recipe.repeats
         probes = sum(2 * len(block.probe) * len(self.probed) for block in self.blocks)
@@ -165,10 +165,10 @@ class Plan:
 
     @property
     def most_calls(self) -> int:
-        """Model calls at most, but for replies that are asked for again since they were of no use.
+        """The most model calls, not counting calls that repeat an unusable reply.
 
-        Every attempt takes all its turns, and every task is tried as often as it may be. A method that has a model
-        writes a lesson of each training attempt, and asks about each lesson, or at each turn, for each test task.
+        The count assumes that every attempt takes all its turns, and every task all its attempts. A method with a model
+        writes a lesson from each training attempt and, for each test task, asks about each lesson or at each turn.
         """
         return sum(self._most_calls(block) for block in self.blocks)
 
@@ -178,8 +178,8 @@ class Plan:
         turns = 3 if guided else benchmark.max_turns + 1  # THINK, ANSWER, NOTE; or with a reflection on the failure
         tries = 1 + self.retries
         attempts = len(block.train) * tries if self.trains else 0
-        asked = sum(range(len(block.train))) if self.trains and recipe.gather.iterate else 0
-        calls = attempts * turns + asked
+        rankings = sum(range(len(block.train))) if self.trains and recipe.gather.iterate else 0
+        calls = attempts * turns + rankings
         calls += 2 * len(block.probe) * len(self.probed) * turns
         for condition in self.conditions:
             calls += 2 * len(block.gate) * recipe.repeats * turns if condition.gated else 0
@@ -199,10 +199,10 @@ def make_plan(recipe: Recipe, *, dry: bool = False) -> Plan:
 
     Args:
         recipe: the experiment.
-        dry: only to count: where the data are not there, a benchmark may stand in for itself.
+        dry: only to count: if the data is missing, a stand-in of the benchmark is used.
 
     Raises:
-        ConfigError, DataError: if a condition, option, file or number is wrong.
+        ConfigError, DataError: a condition, option, file or number is wrong.
     """
     limit = recipe.limit
     conditions([recipe.baseline])
@@ -243,7 +243,7 @@ def _loaded(recipe: Recipe, seed: int, dry: bool) -> Benchmark:
         counted = stand_in(name, options, max(recipe.train, recipe.test, 1)) if dry else None
         if counted is None:
             raise
-        return replace(counted, source=f"not there, so the recipe's own numbers are counted: {error}")
+        return replace(counted, source=f"missing, so the recipe's own numbers are counted: {error}")
 
 
 def _block(
@@ -256,18 +256,18 @@ def _block(
     after: Sequence[Task],
     held: int,
 ) -> Block:
-    """A block; of the tasks after the training tasks the first so many are the gate's, the others the probe's."""
+    """A block; of the tasks `after` the training tasks, the first `held` are for the gate, the others for the probe."""
     limit, gated = recipe.limit, any(condition.gated for condition in conditions(recipe.conditions))
-    tried = (train if recipe.gate.crossfit else after[:held]) if gated else ()
-    return Block(seed, fold, benchmark, *(tuple(tasks[:limit]) for tasks in (train, test, tried, after[held:])))
+    gate_tasks = (train if recipe.gate.crossfit else after[:held]) if gated else ()
+    return Block(seed, fold, benchmark, *(tuple(tasks[:limit]) for tasks in (train, test, gate_tasks, after[held:])))
 
 
 def _held_back(recipe: Recipe) -> tuple[int, int]:
-    """How many training tasks a gate has to itself, and a probe.
+    """The numbers of training tasks that are held back for a gate and for a probe.
 
     Raises:
-        ConfigError: a gate could never promote anything, or there is nothing to cross; or it is crossed, for which each
-            part's lessons would have to be probed.
+        ConfigError: the gate could never promote anything, `gate.crossfit` does not fit the training tasks, or it is
+            combined with a probe.
     """
     chosen, crossed = conditions(recipe.conditions), recipe.gate.crossfit
     candidates = sum(condition.gated for condition in chosen)
@@ -284,11 +284,11 @@ def _held_back(recipe: Recipe) -> tuple[int, int]:
 
 
 def _check_held_back(recipe: Recipe, block: Block, held: int, probed: int) -> None:
-    """Assert that gate and probe have their tasks, and none of them is judged.
+    """Check that gate and probe have enough tasks, none of them a test task.
 
     Raises:
         ConfigError: the benchmark has too few tasks.
-        LeakError: one of their tasks is a test task as well.
+        LeakError: one of the tasks is also a test task.
     """
     if held and len(block.gate) < min(held, recipe.limit or held):
         raise ConfigError(
@@ -309,5 +309,5 @@ def _check_held_back(recipe: Recipe, block: Block, held: int, probed: int) -> No
 
 
 def _first(tasks: Sequence[Task], n: int, limit: int | None, what: str) -> tuple[Task, ...]:
-    """The first n; under a limit, which asks for a part anyway, a pool may have fewer than the recipe names."""
+    """The first n tasks; under a limit, a pool may have fewer tasks than the recipe asks for."""
     return take(tasks, n if limit is None else min(n, len(tasks)), what)

@@ -1,8 +1,8 @@
-"""The stage `probe` of a run: a condition `X+probed` keeps those of X's lessons that seem to help.
+"""The stage `probe` of a run: a condition `X+probed` keeps only lessons of X that seem to help.
 
-On probe tasks each recalled lesson is withheld by its own coin, and its effect is estimated against the same agent
-without any lesson, as `seasoned.proof.probe` does. Always holds: probe tasks are no test or gate tasks and nothing was
-learned from them; a probe is made once; it certifies nothing, so what survives may go to a gate as a candidate.
+On probe tasks, each recalled lesson is withheld by its own coin, and `seasoned.proof.probe` estimates its effect
+against the same agent without any lesson. Always holds: probe tasks are not test or gate tasks, and nothing was learned
+from them; a probe is made once; it certifies nothing, so a gate may still decide on the surviving lessons.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from seasoned.types import Guidance, Task, Trajectory
 
 
 def probe(part: Part, entrants: Sequence[Entrant]) -> list[Entrant]:
-    """Probe the lessons of each condition that asks for it, and give the entrants with the lessons that survived."""
+    """Probe the lessons of each condition with `+probed`, and return the entrants with the surviving lessons."""
     return [_survivors(part, entrant) if entrant.condition.probed else entrant for entrant in entrants]
 
 
 def read_estimates(mark: Any) -> Estimates:
-    """What the mark of a probe holds."""
+    """The estimates in the mark of a probe."""
     lessons = tuple(Estimate(**one) for one in mark["lessons"])
     return Estimates(lessons, mark["mean"], mark["deviation"])
 
@@ -40,7 +40,7 @@ def _survivors(part: Part, entrant: Entrant) -> Entrant:
     assert entrant.pool is not None
     mark = store.marked(scope, PROBE)
     if mark is None:
-        mark = asdict(_probed(part, entrant))
+        mark = asdict(_run_probe(part, entrant))
         store.mark(scope, PROBE, mark)
     estimated, lessons = read_estimates(mark), entrant.pool.lessons()
     surviving = [lesson for lesson in lessons if estimated.keeps(lesson.id)]
@@ -64,8 +64,8 @@ def _reopened(part: Part, pool: ExperiencePool, scope: str) -> ExperiencePool:
     )
 
 
-def _probed(part: Part, entrant: Entrant) -> Estimates:
-    """Attempt each probe task without lessons and with some withheld; errors of a server count for nothing."""
+def _run_probe(part: Part, entrant: Entrant) -> Estimates:
+    """Attempt each probe task without lessons and with some withheld; tasks with a server error do not count."""
     part.watch.stage(entrant.condition.probed_as + ALONE, len(part.block.probe))
     part.watch.stage(entrant.condition.probed_as + COINS, len(part.block.probe))
 
@@ -83,21 +83,23 @@ def _probed(part: Part, entrant: Entrant) -> Estimates:
 
 
 def _attempt(part: Part, entrant: Entrant, arm: str, task: Task, coins: dict[str, bool] | None) -> Trajectory:
-    """One probe attempt; `coins` is filled with what was recalled for it, shown or withheld."""
+    """One probe attempt; `coins` is filled with its recalled lessons: True if shown, False if withheld."""
     key = EpisodeKey(part.block.name, entrant.condition.probed_as + arm, task.id)
     others = (*part.block.probe, *part.block.gate)
     recalls = recalling(part, entrant, key, task, part.block.test_ids.union(one.id for one in others))
     seed, share = f"{part.session.run_id}/{part.block.name}".encode(), part.recipe.probe.share
 
-    def tossed(aside: Metered, progress: Trajectory | None) -> Guidance:
-        recalled = recalls(aside, progress)
+    def tossed(meter: Metered, progress: Trajectory | None) -> Guidance:
+        recalled = recalls(meter, progress)
         if coins is None:
             return recalled
         held = {one.id for one in recalled.lessons if is_withheld(seed, task.id, share, one.id)}
         shown = recalled.without(held)
-        still = {one.id for one in shown.lessons}
-        # A lesson that shares its entry with one that is shown cannot be withheld: its coin does not count.
-        coins.update({one.id: one.id in still for one in recalled.lessons if (one.id in held) != (one.id in still)})
+        shown_ids = {one.id for one in shown.lessons}
+        # A lesson that shares its entry with a shown lesson cannot be withheld, so its coin does not count.
+        coins.update(
+            {one.id: one.id in shown_ids for one in recalled.lessons if (one.id in held) != (one.id in shown_ids)}
+        )
         return shown
 
     return part.episode(key, task, entrant.condition.agent, tossed, entrant.trained_on, split="probe", coins=coins)

@@ -1,7 +1,7 @@
-"""Profiles: a paper's settings under one name. `profiles.toml` has them, each with its place in a paper.
+"""Profiles: a paper's settings under one name. `profiles.toml` has them, each with its source in the paper.
 
-Always holds: `small` sets nothing; what a recipe says wins over the profile that it names itself, and the profile that
-is asked for beside it wins over the recipe.
+Always holds: `small` sets nothing; a recipe overrides the profile that it names, and a profile that the caller names
+overrides the recipe.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _FILE = Path(__file__).with_name("profiles.toml")
 
 
 def profile_settings(profile: str, benchmark: str) -> dict[str, Any]:
-    """What a profile sets for a benchmark, as a recipe writes it; only what holds for all where it has no own part.
+    """The settings of a profile for a benchmark, in the form of a recipe: the general ones, and the benchmark's if any.
 
     Raises:
         ConfigError: there is no such profile.
@@ -30,12 +30,12 @@ def profile_settings(profile: str, benchmark: str) -> dict[str, Any]:
         raise ConfigError(f"there is no profile {profile!r}: there are {', '.join(PROFILES)}")
     if profile == "small":
         return {"profile": "small"}
-    own = _file().get(benchmark, {}) if benchmark != profile else {}
-    return laid_over(_file()[profile], own)
+    special = _file().get(benchmark, {}) if benchmark != profile else {}
+    return laid_over(_file()[profile], special)
 
 
 def laid_over(under: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
-    """Both, section by section; what `over` sets wins."""
+    """Both, merged section by section; `over` wins."""
     both = {key: laid_over(value, {}) if isinstance(value, Mapping) else value for key, value in under.items()}
     for key, value in over.items():
         below = both.get(key)

@@ -1,7 +1,7 @@
 """The progress of an experiment for a person: a bar with time left, running accuracy, tokens and cost.
 
-Always holds: everything goes to standard error, so that standard output stays for results; without a terminal there
-is a plain line every few seconds instead of a bar.
+Always holds: everything goes to standard error, and standard output is left to results; without a terminal, a plain
+line every few seconds replaces the bar.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from rich.progress import TimeRemainingColumn as TimeLeft
 
 from seasoned.types import Trajectory, Usage, now
 
-_EVERY = 15.0
-_LOOKS_BACK = 20  # lines: how fast it goes is measured over these
+_SECONDS = 15.0  # between two lines
+_SPEED_LINES = 20  # lines over which the speed is measured
 
 
 class Watch:
@@ -34,10 +34,10 @@ class Watch:
         self._lock = threading.Lock()
         self._counts: dict[str, tuple[int, int, int]] = {}
         self._bars: dict[str, TaskID] = {}
-        self._said = time.monotonic()
+        self._printed = time.monotonic()
         self._begun = now()
         self._done, self._had, self._total = 0, 0, total
-        self._marks = deque([(self._said, 0)], _LOOKS_BACK)
+        self._marks = deque([(self._printed, 0)], _SPEED_LINES)
         self._bar = Progress(
             TextColumn("{task.description:<24}"),
             BarColumn(bar_width=24),
@@ -61,7 +61,7 @@ class Watch:
         self._bar.stop()
 
     def stage(self, name: str, total: int) -> None:
-        """A stage of `total` episodes begins (or goes on, under the same name)."""
+        """Begin a stage of `total` episodes, or extend the stage of this name."""
         with self._lock:
             if name in self._bars:
                 self._bar.update(self._bars[name], total=(self._bar.tasks[self._bars[name]].total or 0) + total)
@@ -70,7 +70,7 @@ class Watch:
                 self._counts[name] = (0, 0, 0)
 
     def more(self, name: str) -> None:
-        """One more episode of a stage than was foreseen: a task is tried again."""
+        """Plan one more episode of a stage: a task is tried again."""
         with self._lock:
             self._total += 1
             self._bar.update(self._all, total=self._total)
@@ -78,36 +78,36 @@ class Watch:
 
     @contextmanager
     def learns(self, name: str, most: int) -> Iterator[Callable[[], None]]:
-        """A condition learns, with so many calls of a model at most; gives what is to be done before each call."""
-        began, asked = time.monotonic(), 0
+        """Show that a condition learns, with at most `most` model calls; yields a function to call before each."""
+        began, calls = time.monotonic(), 0
         bar: TaskID | None = None
 
         def before_call() -> None:
-            nonlocal asked, bar
+            nonlocal calls, bar
             with self._lock:
-                asked += 1
-                whole = max(most, asked)
+                calls += 1
+                expected = max(most, calls)
                 if bar is None:
-                    bar = self._bar.add_task(f"{name} learns", total=whole, solved="calls", used="")
-                # The call that begins now is not done.
-                self._bar.update(bar, completed=asked - 1, total=whole)
+                    bar = self._bar.add_task(f"{name} learns", total=expected, solved="calls", used="")
+                # The call that begins now is not yet done.
+                self._bar.update(bar, completed=calls - 1, total=expected)
                 if self._is_time():
-                    self._print(f"{name} learns: call {asked:,} of at most {whole:,}")
+                    self._print(f"{name} learns: call {calls:,} of at most {expected:,}")
 
         yield before_call
         with self._lock:
             if bar is not None:
-                self._bar.update(bar, completed=asked, total=asked)
-            spent = time.monotonic() - began  # no episode could end in it, so it says nothing about how long one takes
-            self._marks = deque(((at + spent, made) for at, made in self._marks), _LOOKS_BACK)
+                self._bar.update(bar, completed=calls, total=calls)
+            spent = time.monotonic() - began  # no episode ends while learning, so it must not slow the estimate
+            self._marks = deque(((at + spent, made) for at, made in self._marks), _SPEED_LINES)
 
     def say(self, text: str) -> None:
-        """One line for the person."""
+        """Show one line."""
         if not self.quiet:
             self.console.print(text, soft_wrap=True)
 
     def ended(self, stage: str, trajectory: Trajectory) -> None:
-        """An episode of a stage ended."""
+        """Count an episode of a stage that ended."""
         with self._lock:
             n, solved, errors = self._counts[stage]
             known = trajectory.outcome.success is not None
@@ -115,7 +115,7 @@ class Watch:
             self._counts[stage] = counts
             self.usage = self.usage + trajectory.usage
             self._done += 1
-            self._had += trajectory.created < self._begun  # by a run that is resumed: it took no time now
+            self._had += trajectory.created < self._begun  # made before this run was resumed, so it took no time now
             rate = f"{counts[1]}/{counts[0]} = {counts[1] / counts[0]:.0%}" if counts[0] else ""
             rate += f" {counts[2]} err" if counts[2] else ""
             self._bar.update(self._bars[stage], advance=1, solved=rate)
@@ -126,21 +126,21 @@ class Watch:
         if not self._is_time() and self._done < self._total:
             return
         made = self._done - self._had
-        at, (then, before) = time.monotonic(), self._marks[0]
-        left = (at - then) / max(made - before, 1) * (self._total - self._done)
+        at, (past, before) = time.monotonic(), self._marks[0]
+        left = (at - past) / max(made - before, 1) * (self._total - self._done)
         self._marks.append((at, made))
         self._print(
             f"{self._done}/{self._total} episodes, {stage}: {rate}, {_used(self.usage)}, about {left:.0f} s left"
         )
 
     def _is_time(self) -> bool:
-        """Whether the last line is long enough ago."""
-        return time.monotonic() - self._said >= _EVERY
+        """Whether a new line is due."""
+        return time.monotonic() - self._printed >= _SECONDS
 
     def _print(self, line: str) -> None:
-        """A line for those who have no terminal."""
+        """Print a line if there is no terminal."""
         if not self.quiet and not self.console.is_terminal:
-            self._said = time.monotonic()
+            self._printed = time.monotonic()
             self.console.print(line, soft_wrap=True)
 
 

@@ -1,7 +1,7 @@
-"""Recipe: what an experiment is, read from TOML and `-c key=value` settings.
+"""Recipe: the settings of an experiment, read from TOML and `-c key=value`.
 
-Always holds: an unknown key is refused with the nearest right one, nothing is read from the environment but
-secrets, and `Recipe` written as TOML and read again is the same recipe.
+Always holds: an unknown key is an error that names the nearest known one; only secrets are read from the environment; a
+`Recipe` that is written as TOML and read again is the same recipe.
 """
 
 from __future__ import annotations
@@ -58,23 +58,23 @@ _LATER: dict[str, Any] = {
     "gather.answers": False,
     "method.coupled": False,
 }
-"""Settings that older runs did not have, with the value that stands for what was done then."""
+"""Settings that older runs did not have, with the value that gives their behaviour."""
 
 
 class Recipe(Section):
     """A whole experiment.
 
-    `train` and `test` count cases, of which a block (a seed and fold) takes at most `limit`. With `folds` of 2 or more
-    both are taken together, and each fold is tested with what was learned on the others. `curve` lists smaller training
-    counts at which the first learning condition is evaluated. `repeats` is how often each test task is run, each time
-    with another seed of the model. `workers` 0 means one per slot. `learner` is the model that writes insights,
-    heuristics and guidelines, if it is not the acting model; it inherits no key of `llm`. `ranker` ranks heuristics,
-    and `longer` gets the prompts that the acting or the learning model refuses as too long (ExpeL, appendix D.5).
-    `user` plays the user if a benchmark has one, and `judge` decides tasks whose success is described in words; both
-    use temperature 0. `tools` sets which tools an agent gets.
-    `profile` says whether lessons are written as small models need it or as in the papers; `profiles.py` has its
-    settings. `fold_outcomes` is a run: folds are also balanced by the outcomes of its training attempts.
-    With `trust`, lessons whose content stems from an observation alone are not recalled; see `seasoned.trust.lineage`.
+    `train` and `test` count cases, of which a block (a seed and fold) takes at most `limit`. With `folds` of 2 or more,
+    both are pooled, and each fold is tested with lessons from the others. `curve` lists smaller training counts at
+    which the first learning condition is evaluated. `repeats` is how often each test task is run, each time with
+    another seed of the model. `workers` 0 means one per slot. `learner` is the model that writes insights, heuristics
+    and guidelines, if it is not the acting model; it inherits no key of `llm`. `ranker` ranks heuristics, and `longer`
+    gets the prompts that the acting or the learning model refuses as too long (ExpeL, appendix D.5). `user` plays the
+    user if a benchmark has one, and `judge` decides tasks whose success is described in words; both use temperature 0.
+    `tools` sets which tools an agent gets. `profile` decides whether lessons are written for small models or as in the
+    papers; `profiles.py` has its settings. `fold_outcomes` names a run: folds are also balanced by the outcomes of its
+    training attempts. With `trust`, lessons that stem only from an observation are not recalled; see
+    `seasoned.trust.lineage`.
     """
 
     name: str
@@ -116,23 +116,23 @@ class Recipe(Section):
 
     @property
     def at_once(self) -> int:
-        """How many attempts are made, or heuristics written, at once: as many as the local server has slots."""
+        """How many attempts or learning calls run at once: by default one per slot of the local server, else 8."""
         return self.workers or (self.llm.slots if self.llm.base_url is None else 8)
 
     @property
     def caps(self) -> Caps:
-        """The caps of replies: the settings', else short for the bundled models and roomy for others."""
-        usual = SHORT if self.llm.bundled else ROOMY
+        """The caps of replies: from the settings, else short for the bundled models and roomy for others."""
+        defaults = SHORT if self.llm.bundled else ROOMY
         return Caps(
-            think=self.agent.think_tokens or usual.think,
-            answer=self.agent.answer_tokens or usual.answer,
-            note=self.agent.note_tokens or usual.note,
-            action=self.agent.action_tokens or usual.action,
+            think=self.agent.think_tokens or defaults.think,
+            answer=self.agent.answer_tokens or defaults.answer,
+            note=self.agent.note_tokens or defaults.note,
+            action=self.agent.action_tokens or defaults.action,
         )
 
     @property
     def for_learning(self) -> Recipe:
-        """The recipe as methods learn by it: its model is the learner, whose kind decides the caps of replies."""
+        """The recipe for learning: its model is the learner, which also decides the caps of replies."""
         if self.learner is None:
             return self
         return self.model_copy(update={"llm": LLMSettings(**self.learner.model_dump())})
@@ -142,15 +142,15 @@ class Recipe(Section):
         return self.model_copy(update={"llm": self.llm.model_copy(update={"temperature": temperature})})
 
     def for_seed(self, seed: int) -> Recipe:
-        """The recipe with one seed alone: what methods draw by it then differs from seed to seed."""
+        """The recipe with this seed only, so that methods draw differently for each seed."""
         return self.model_copy(update={"seeds": (seed,)})
 
     @property
     def digest(self) -> str:
-        """A short hash of what decides the results (12 hex digits): workers, the run's limits and patience do not."""
+        """A hash (12 hex digits) of the settings that decide results: not workers, run limits, timeout, max_retries."""
         patience = {"timeout", "max_retries"}
         left_out: dict[str, Any] = {"workers": True, "run_limits": True, "llm": patience, "learner": patience}
-        for name in ("trust", "user", "judge", "tools"):  # as before there was the setting
+        for name in ("trust", "user", "judge", "tools"):  # older recipes lack these and must keep their hash
             if getattr(self, name) == type(self).model_fields[name].default:
                 left_out[name] = True
         raw = json.loads(self.model_dump_json(exclude=left_out))
@@ -163,7 +163,7 @@ class Recipe(Section):
         return hashlib.sha256(text.encode()).hexdigest()[:12]
 
     def helps(self, aid: Literal["worked", "begins", "filters"], without: str = "") -> bool:
-        """Whether an aid of the scaffold is on, for a condition that does `without` one of them, or all."""
+        """Whether an aid of the scaffold is on, for a condition that may work `without` one aid or "all"."""
         if without in (aid, "all"):
             return False
         chosen: bool | None = getattr(self.scaffold, aid)
@@ -181,7 +181,7 @@ def load_recipe(path: str | Path, settings: Sequence[str] = (), profile: str = "
         profile: a profile that overrides the recipe; the settings override both.
 
     Raises:
-        ConfigError: if the file is missing or not TOML, a key is unknown, or a value has the wrong type.
+        ConfigError: the file is missing or not TOML, a key is unknown, or a value has the wrong type.
     """
     file = Path(path)
     try:
@@ -198,17 +198,18 @@ def load_recipe(path: str | Path, settings: Sequence[str] = (), profile: str = "
 
 
 def _profiled(raw: dict[str, Any], settings: Sequence[str], asked: str) -> dict[str, Any]:
-    """A recipe, the profiles that it and the caller name, and the settings over all."""
-    whole = settings_of(settings, raw)
-    benchmark, own = whole.get("benchmark"), whole.get("profile", "small")
+    """The raw recipe, overlaid with the profiles that it and the caller name, and with the settings last."""
+    merged = settings_of(settings, raw)
+    benchmark, profile = merged.get("benchmark"), merged.get("profile", "small")
     name = benchmark.get("name") if isinstance(benchmark, dict) else ""
-    name, asked = name if isinstance(name, str) else "", asked or ("" if own == raw.get("profile", "small") else own)
+    name = name if isinstance(name, str) else ""
+    asked = asked or ("" if profile == raw.get("profile", "small") else profile)
     if asked:
         raw = laid_over(raw, profile_settings(str(asked), name))
-    elif own == "paper":
-        raw = laid_over(profile_settings(own, name), raw)
+    elif profile == "paper":
+        raw = laid_over(profile_settings(profile, name), raw)
     else:
-        return whole
+        return merged
     return settings_of(settings, raw)
 
 
@@ -219,14 +220,14 @@ def own_recipes() -> list[str]:
 
 
 def _recipes() -> Path:
-    """The folder with them: in an installed package beside its modules, in a checkout `experiments`."""
+    """The folder of recipes: in an installed package beside its modules, in a checkout `experiments`."""
     here = Path(__file__).resolve()
     installed = here.parents[1] / "recipes"
     return installed if installed.is_dir() else here.parents[4] / "experiments"
 
 
 def _own_recipe(file: Path) -> Path:
-    """The file, or where there is none, the recipe of Seasoned's that it names."""
+    """The file; if it does not exist, the recipe of Seasoned that it names."""
     if file.exists() or file.is_absolute():
         return file
     name = file.as_posix().removeprefix("experiments/").removesuffix(".toml")
@@ -237,7 +238,7 @@ def make_recipe(raw: Mapping[str, Any]) -> Recipe:
     """A checked recipe from plain data.
 
     Raises:
-        ConfigError: with every fault, as `seasoned.lab.run.faults` words them.
+        ConfigError: the data has faults; the message lists all, in the words of `seasoned.lab.run.faults`.
     """
     try:
         return Recipe.model_validate(raw)
@@ -246,10 +247,10 @@ def make_recipe(raw: Mapping[str, Any]) -> Recipe:
 
 
 def settings_of(settings: Sequence[str], under: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """`key=value` settings as nested data, unchecked, over those `under` them, which stay as they are.
+    """`key=value` settings as nested data, unchecked, merged over a copy of `under`.
 
     Raises:
-        ConfigError: if one is not of that form.
+        ConfigError: a setting does not have that form.
     """
     raw = laid_over(under or {}, {})
     for setting in settings:

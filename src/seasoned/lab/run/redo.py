@@ -1,9 +1,9 @@
-"""Decides what of an earlier run is kept when it is resumed, and what is made again.
+"""Decides which episodes of an earlier run are kept when it is resumed, and which are made again.
 
-Always holds: an episode that ended in an infrastructure error is made again; what is to be redone loses its record and
-its journalled replies together, so its model calls are really made; what a training attempt that was made again has
-outdated loses its record alone, so the journal replays what did not change; other episodes keep theirs; a run that lost
-an episode has no summary until it was made again.
+Always holds: an episode that ended in an infrastructure error is made again; an episode to redo loses its record and
+its journalled replies together, so its model calls are really made; an episode that a repeated training attempt
+outdates loses only its record, so the journal replays unchanged calls; all others are kept; a run that lost an episode
+has no summary until that is made again.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from seasoned.types import Trajectory
 
 
 def check_resume(directory: Path, plan: Plan, store: Store) -> None:
-    """Assert that a run can go on here: with its own settings and tasks, from the store that holds what was done.
+    """Check that a run can continue: its settings and tasks are the same, and the store holds it.
 
     Raises:
-        ConfigError: if not.
+        ConfigError: it cannot.
     """
     check_resumable(directory, plan.recipe)
     check_data(directory, plan.source, plan.tasks)
@@ -37,11 +37,11 @@ def check_resume(directory: Path, plan: Plan, store: Store) -> None:
 
 
 def not_held(directory: Path, where: str) -> ConfigError:
-    """The error for a run that goes on with a store that does not hold it.
+    """The error for a run that is continued with a store that does not hold it.
 
     Args:
-        directory: of the run.
-        where: the store, as `Store.where` has it.
+        directory: the run's directory.
+        where: the store's `where`.
     """
     begun = store_of(directory)
     if begun == where:
@@ -57,21 +57,21 @@ def not_held(directory: Path, where: str) -> ConfigError:
 
 
 def finished(store: Store, run_id: str) -> dict[EpisodeKey, Trajectory]:
-    """The episodes that need not be made again, in the order they were stored in."""
+    """The episodes that need not be made again, in the order in which they were stored."""
     return {EpisodeKey.parse(key): t for key, t in store.episodes(run_id).items() if t.outcome.reason != "error"}
 
 
 def forget(store: Store, plan: Plan, directory: Path, redo: Sequence[str]) -> None:
-    """Forget the episodes of conditions, so that they are made again.
+    """Forget the episodes of conditions, so that they are made again; the run is then no longer complete.
 
     Args:
-        store: holds them.
+        store: the store of the run.
         plan: the plan of the run.
-        directory: of the run, which is no longer complete.
-        redo: conditions, or "training": with it goes whatever was learned from it and evaluated with that.
+        directory: the run's directory.
+        redo: conditions, or "training", which includes the lessons from it and all episodes with these lessons.
 
     Raises:
-        ConfigError: if a name is none of the plan's (the nearest one is named), or nothing was done under these names.
+        ConfigError: the plan has no such condition (the message names the nearest one), or there are no such episodes.
     """
     if not redo:
         return
@@ -92,7 +92,7 @@ def forget(store: Store, plan: Plan, directory: Path, redo: Sequence[str]) -> No
             store.journal_drop(f"{run_id}/{journal}")
         again = [c for c in plan.conditions if (c.learns and TRAINING in names) or (c.worked and c.name in names)]
         if TRAINING in names and plan.recipe.gather.iterate:
-            again.append(CONDITIONS["erl"])  # its heuristics guided the training, whether or not it is to be judged
+            again.append(CONDITIONS["erl"])  # its heuristics guided the training, even if the plan does not test it
         for block in plan.blocks:
             _unlearn(store, plan, run_id, block, again)
             for condition in plan.conditions:
@@ -108,31 +108,33 @@ def drop_outdated(
     training: Sequence[Trajectory],
     done: dict[EpisodeKey, Trajectory],
 ) -> int:
-    """Drop the test episodes that are older than a training attempt that was made again after a server's error.
+    """Drop the test episodes that are older than a training attempt that was repeated after a server's error.
+
+    If there are any, the run is no longer complete.
 
     Args:
-        store: holds them.
+        store: the store of the run.
         plan: the plan of the run.
-        directory: of the run, which is no longer complete if there are any.
+        directory: the run's directory.
         block: the seed and fold.
-        training: the attempts of the block, as they are now.
-        done: what `finished` gave; the dropped episodes leave it.
+        training: the current training attempts of the block.
+        done: the result of `finished`; the dropped episodes are removed from it.
 
     Returns:
-        How many there were.
+        How many were dropped.
     """
     order = {trajectory.id: place for place, trajectory in enumerate(done.values())}
     old: list[EpisodeKey] = []
     for condition in plan.conditions:
         for trained_on in plan.points(condition, block) if condition.learns else ():
-            first = {task.id for task in block.train[:trained_on]}
-            own = (t for t in training if t.task_id in first and t.outcome.reason != "error")
-            newest = max((order.get(t.id, len(order)) for t in own), default=-1)
-            mine = (block.name, condition.name, plan.earlier(block, trained_on))
+            tasks = {task.id for task in block.train[:trained_on]}
+            attempts = (t for t in training if t.task_id in tasks and t.outcome.reason != "error")
+            newest = max((order.get(t.id, len(order)) for t in attempts), default=-1)
+            outdated = (block.name, condition.name, plan.earlier(block, trained_on))
             old += [
                 key
                 for key, trajectory in done.items()
-                if (key.block, judged_as(key.condition), key.trained_on) == mine and order[trajectory.id] < newest
+                if (key.block, judged_as(key.condition), key.trained_on) == outdated and order[trajectory.id] < newest
             ]
     if old:
         not_complete(directory)

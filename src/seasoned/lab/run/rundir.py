@@ -1,7 +1,7 @@
-"""A run's directory: what is in it, and how it is written.
+"""A run's directory: its files, and how they are written.
 
-Always holds: files are written whole or not at all (a temporary file, then a rename), each JSONL row carries
-`schema_version`, and `summary.json` is written last, so its presence means that the run is complete.
+Always holds: a file is written completely or not at all (a temporary file, then a rename); each JSONL row has
+`schema_version`; `summary.json` is written last, so its presence means that the run is complete.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def make_run_dir(root: Path, recipe: Recipe) -> Path:
     """Make `<utc>-<name>-<id>` with the resolved recipe in it.
 
     Raises:
-        StoreError: if the folder cannot be written.
+        StoreError: the folder cannot be written.
     """
     stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%S")
     path = root / f"{stamp}-{_plain(recipe.name)}-{os.urandom(3).hex()}"
@@ -62,10 +62,10 @@ def recipe_of(path: Path) -> Recipe:
 
 
 def check_resumable(path: Path, recipe: Recipe) -> None:
-    """Assert that a recipe is the one a run was begun with, but for what does not decide its results.
+    """Check that a recipe equals the run's own in all settings that decide results.
 
     Raises:
-        ConfigError: if it is another.
+        ConfigError: it does not.
     """
     if recipe.digest != recipe_of(path).digest:
         raise ConfigError(
@@ -75,34 +75,34 @@ def check_resumable(path: Path, recipe: Recipe) -> None:
 
 
 def check_data(path: Path, source: str, tasks: Iterable[str]) -> None:
-    """Assert that the tasks are those a run was begun with; one whose manifest does not say is taken at its word.
+    """Check that the tasks are the same as when the run was begun; a run whose manifest has no digest passes.
 
     Args:
         path: the run's directory.
         source: where the tasks come from now.
-        tasks: as `manifest` takes them.
+        tasks: as in `manifest`.
 
     Raises:
-        ConfigError: if they are others.
+        ConfigError: the tasks differ.
     """
     data = _manifest_of(path).get("data")
     begun = data if isinstance(data, dict) else {}
     if begun.get("sha256", "") not in ("", _digest(tasks)):
-        then = begun.get("source") or "nobody knows where"
+        then = begun.get("source") or "an unknown source"
         raise ConfigError(
             f"the run {path.name} was begun with other tasks: from {then} then, from {source} now; bring back the data "
-            "as they were, or start a new run"
+            "as it was, or start a new run"
         )
 
 
 def store_of(path: Path) -> str:
-    """The store that a run was begun with, as its manifest has it; "" where that does not say."""
+    """The store that a run was begun with, as its manifest says; "" if it does not say."""
     store = _manifest_of(path).get("store")
     return store if isinstance(store, str) else ""
 
 
 def _manifest_of(path: Path) -> dict[str, Any]:
-    """What a run's manifest says; nothing where there is none, or it is damaged."""
+    """A run's manifest; empty if it is missing or damaged."""
     try:
         value = json.loads((path / MANIFEST).read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):
@@ -111,10 +111,10 @@ def _manifest_of(path: Path) -> dict[str, Any]:
 
 
 def not_complete(path: Path) -> None:
-    """Take a run's summary away, as a part of the run is to be made again.
+    """Remove a run's summary, since a part of the run is to be made again.
 
     Raises:
-        StoreError: if it cannot be removed.
+        StoreError: it cannot be removed.
     """
     try:
         (path / SUMMARY).unlink(missing_ok=True)
@@ -123,10 +123,10 @@ def not_complete(path: Path) -> None:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a file whole or not at all.
+    """Write a file completely or not at all.
 
     Raises:
-        StoreError: if it cannot be written.
+        StoreError: it cannot be written.
     """
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     try:
@@ -148,12 +148,12 @@ def write_jsonl(path: Path, rows: Iterable[BaseModel]) -> None:
 
 
 def write_json(path: Path, value: Mapping[str, Any]) -> None:
-    """Write JSON that a person can read."""
+    """Write indented JSON."""
     write_text(path, json.dumps(value, ensure_ascii=False, indent=2) + "\n")
 
 
 def manifest(recipe: Recipe, *, run_id: str, model: str, source: str, tasks: Iterable[str]) -> dict[str, Any]:
-    """What the results came from: versions, git revision, seeds, model, hashes of prompts and data."""
+    """The origin of the results: versions, git revision, seeds, model, hashes of prompts and data."""
     versions = {}
     for library in _LIBRARIES:
         with suppress(metadata.PackageNotFoundError):
@@ -174,17 +174,17 @@ def manifest(recipe: Recipe, *, run_id: str, model: str, source: str, tasks: Ite
 
 
 def prompts_digest() -> str:
-    """SHA-256 of all prompts that a run may use, hex."""
+    """The SHA-256 of all prompts that a run may use, in hex."""
     return _digest(_prompts())
 
 
 @contextmanager
 def hold(path: Path) -> Iterator[None]:
-    """Hold a run's directory: two processes never work on one run.
+    """Lock a run's directory, so that no two processes work on one run.
 
     Raises:
-        ConfigError: if another process holds it.
-        StoreError: if nothing can be written there.
+        ConfigError: another process holds the lock.
+        StoreError: nothing can be written there.
     """
     try:
         file = (path / "run.lock").open("w")
@@ -194,7 +194,7 @@ def hold(path: Path) -> Iterator[None]:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
-            raise ConfigError(f"the run {path.name} is at work in another process: wait for it, or stop it") from None
+            raise ConfigError(f"another process is working on the run {path.name}: wait for it, or stop it") from None
         yield
 
 
@@ -218,7 +218,7 @@ def _prompts() -> Iterator[str]:
 def _git_revision() -> str | None:
     command = ["git", "-C", str(Path(__file__).parent), "rev-parse", "HEAD"]
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=5, check=False)
+        result = subprocess.run(command, capture_output=True, text=True, timeout=5, check=False)
     except (OSError, subprocess.SubprocessError):
         return None
-    return done.stdout.strip() or None
+    return result.stdout.strip() or None

@@ -1,6 +1,6 @@
-"""The sections of a recipe: what can be set, its defaults and bounds.
+"""The sections of a recipe: the settings, their defaults and bounds.
 
-Always holds: a section is a value, and refuses keys that it does not have.
+Always holds: a section is a value, and an unknown key is an error.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from seasoned.methods.reflexion import Strategy
 
 
 class BenchmarkChoice(BaseModel):
-    """Which benchmark, and its own options (checked by the benchmark)."""
+    """Which benchmark, and its options (checked by the benchmark)."""
 
     model_config = ConfigDict(frozen=True, extra="allow")
 
@@ -38,16 +38,15 @@ class LLMSettings(ModelSettings):
 class AgentSettings(Section):
     """The agent: its style, and the caps of its replies in tokens (None: `Recipe.caps`).
 
-    `style` is the dialogue's; `shots` are the examples of few-shot. Where the agent acts in several steps, `policy` is
-    how, `examples` the worked trajectories it is shown, `repeats` the identical actions in a row that end an attempt
-    (0: never; with `same_observation`, only where the observation was the same, too), and `max_actions` how many
-    actions end one, beside the benchmark's own limit. A prompt of more than `prompt_tokens` ends one, too (0 or None:
-    as many as the model takes). `halt` is another rule that ends an attempt: `reflexion`, with `omega`, `epsilon` and
-    `cycle`, or the import path of a function; see `seasoned.agents.halting`. `note_turns` are the dialogue's turns
-    after its answer was judged, in the free style (None: as many as are left), `example_notes` the notes of each
-    of its worked cases; `tests` are those that an agent which writes programs writes itself first. `guidance` is where
-    what is recalled for a task stands: with the `task`, where the prefix cache still serves all before it, or at the
-    end of the `system` prompt (ERL, section 2).
+    `style` is the dialogue's; `shots` are the examples of few-shot. For an agent that acts in several steps, `policy`
+    is how it acts and `examples` how many worked trajectories it sees. `repeats` identical actions in a row end an
+    attempt (0: never; with `same_observation`, only if the observation repeats, too), and so do `max_actions` actions,
+    beside the benchmark's limit, and a prompt of more than `prompt_tokens` (0 or None: as many as the model takes).
+    `halt` is another rule that ends an attempt: `reflexion`, with `omega`, `epsilon` and `cycle`, or the import path of
+    a function; see `seasoned.agents.halting`. `note_turns` are the dialogue's turns after its answer was judged, in the
+    free style (None: as many as are left), and `example_notes` the notes of each of its worked cases. `tests` are the
+    tests that an agent writes before its program. `guidance` is the place of guidance in the prompt: with the `task`,
+    which keeps the prefix cache valid up to there, or at the end of the `system` prompt (ERL, section 2).
     """
 
     style: Literal["guided", "free"] = "guided"
@@ -83,20 +82,21 @@ class Caps(Section):
 
 SHORT = Caps(think=80, answer=24, note=120, action=32)
 ROOMY = Caps(think=2000, answer=2000, note=2000, action=2000)
-"""For models behind a server: some reason before they answer, and their reasoning counts."""
+"""For models behind a server: some reason before they answer, and their reasoning counts as part of the reply."""
 
 
 class GatherSettings(Section):
-    """How training attempts are gathered where the agent acts (ExpeL algorithm 1; Reflexion algorithm 1).
+    """How training attempts are gathered for an agent that acts (ExpeL algorithm 1; Reflexion algorithm 1).
 
-    A failed task is tried again up to `retries` times, each time with what `reflect` says: reflections, the last
-    attempt, both, or nothing. `order` is one task after the other, or all open tasks once a trial; by trials, it stops
-    after `patience` trials in a row that solved nothing more.
+    A failed task is tried again up to `retries` times, each time with the guidance that `reflect` names: reflections,
+    the last attempt, both, or none. `order` is one task after the other, or all open tasks once per trial; in that
+    order, gathering stops after `patience` trials in a row that solved nothing more.
 
-    Where one answer is asked for, tasks are tried again with `answers` alone, and no attempt is told the right answer.
+    In benchmarks that ask for one answer, tasks are tried again only with `answers`, and no attempt is told the right
+    answer.
 
-    With `iterate`, each task is tried once, `batch` of them between two learnings, guided by the heuristics that those
-    before taught (ERL, appendix E): all of them, or failures alone. Conditions of ERL recall those heuristics.
+    With `iterate`, each task is tried once. ERL learns after every `batch` tasks, from all attempts or only from
+    failures, and its heuristics guide the next batch (ERL, appendix E). Conditions of ERL recall these heuristics.
     """
 
     retries: int = Field(default=3, ge=0)
@@ -109,18 +109,18 @@ class GatherSettings(Section):
 
 
 class ReflexionSettings(Section):
-    """Reflexion: `memory` reflections are shown at most; `attempt_chars` of an attempt (None: by the window)."""
+    """Reflexion: at most `memory` reflections are shown, and `attempt_chars` of an attempt (None: by the window)."""
 
     memory: int = Field(default=3, ge=1)
     attempt_chars: int | None = Field(default=None, ge=100)
 
 
 class ScaffoldSettings(Section):
-    """What helps a small model to write lessons, and no paper has; None: on in the profile `small`, off in `paper`.
+    """Aids for small models that write lessons, in no paper. None: on in the profile `small`, off in `paper`.
 
-    `worked`: a worked attempt is shown, with the lesson that it teaches. `begins`: a lesson has to begin as the
-    benchmark says ("answer "). `filters`: heuristics with the word "agent", with words of the prompt, or about how the
-    attempt ended are dropped.
+    `worked`: the prompt shows a worked attempt and its lesson. `begins`: a lesson has to begin as the benchmark says
+    ("answer "). `filters`: drops heuristics with the word "agent", with words of the prompt, or about how the attempt
+    ended.
     """
 
     worked: bool | None = None
@@ -131,9 +131,9 @@ class ScaffoldSettings(Section):
 class ExpeLSettings(Section):
     """ExpeL (its table 4): `chunk` is L, `k` the demonstrations; the rest are its ablations.
 
-    An own success of more than `demo_tokens` is not shown (None: than the longest worked attempt has). `human` are
-    insights written by a person, to be used instead of extracted ones. `room`, `insight_chars` and `insights_room` are
-    those of `ExpeL` (None: by the model's window).
+    A success longer than `demo_tokens` is not shown (None: longer than the longest worked attempt). `human` are
+    insights that a person wrote, used instead of extracted ones. `room`, `insight_chars` and `insights_room` are as in
+    `ExpeL` (None: by the model's window).
     """
 
     chunk: int = Field(default=8, ge=1)
@@ -156,11 +156,11 @@ class ExpeLSettings(Section):
 class ERLSettings(Section):
     """ERL (its appendix C): `k` heuristics of at most `guidance_tokens`, found by `retrieve`.
 
-    `recall_first` are those that a two-stage retrieval ranks; with `reasons` a ranking is of lists and tells why,
-    without each is marked on its own, as small models need it (None: with, unless a bundled model ranks). `judge` lets
-    the model judge attempts of unknown outcome, `blind` all of them; `first` learns from first attempts alone;
-    `trajectories` are those of few-shot-trajectories. `room`, `rank_room` and `chars` are those of `ERL` (None: by the
-    model's window).
+    A two-stage retrieval ranks `recall_first` heuristics. With `reasons`, the model ranks lists and gives its reasons;
+    without, it marks each heuristic on its own, as small models need (None: with, unless a bundled model ranks).
+    `judge` lets the model judge attempts of unknown outcome, `blind` all of them; `first` learns only from first
+    attempts; `trajectories` is k of few-shot-trajectories. `room`, `rank_room` and `chars` are as in `ERL` (None: by
+    the model's window).
     """
 
     k: int = Field(default=20, ge=1)
@@ -178,9 +178,10 @@ class ERLSettings(Section):
 
 
 class AutoGuideSettings(Section):
-    """AutoGuide: at most `k` guidelines a turn, their context found by the model or by meaning, at `least` so alike.
+    """AutoGuide: at most `k` guidelines a turn, for a context that the model names or an embedder finds.
 
-    `room` and `contexts_room` are those of `AutoGuide` (None: by the model's window).
+    `least` is the lowest similarity that an embedder accepts. `room` and `contexts_room` are as in `AutoGuide` (None:
+    by the model's window).
     """
 
     k: int = Field(default=3, ge=1)
@@ -191,7 +192,7 @@ class AutoGuideSettings(Section):
 
 
 class FactsSettings(Section):
-    """Facts: `explore` seconds before the first task, `each` facts of at most so many `functions` a task, `mends`."""
+    """Facts: seconds to `explore` before the first task; per task, `each` facts of at most `functions`, and `mends`."""
 
     explore: float = Field(default=90.0, ge=0)
     each: int = Field(default=3, ge=1)
@@ -203,10 +204,10 @@ class FactsSettings(Section):
 class MethodSettings(Section):
     """ExpNote's settings; None takes the benchmark's (`k`, `share`, `on`). `facts` is TeachMe's CSV.
 
-    `trials` are the attempts after the first one that a condition with retries may make at a test task (R1 to R3);
-    `order` and `patience` are theirs as `gather` has them. With `coupled`, the condition `retry` makes as many trials
-    as those with reflections did, and no stopping rule of its own; `retry_temperature` is that of its attempts after
-    the first (None: the agent's). `given` is a file of lessons (JSON lines).
+    `trials` are the attempts after the first one that a condition with retries may make at a test task (R1 to R3), with
+    `order` and `patience` as in `gather`. With `coupled`, the condition `retry` makes as many trials as the conditions
+    with reflections, without a stopping rule; `retry_temperature` is the temperature of its attempts after the first
+    (None: the agent's). `given` is a file of lessons (JSON lines).
     """
 
     policy: Literal["last", "merge"] = "merge"
@@ -224,9 +225,9 @@ class MethodSettings(Section):
 
 
 class GateSettings(Section):
-    """How conditions with `+gate` are decided: on so many training `tasks` that nothing is learned from.
+    """How conditions with `+gate` are decided: on `tasks` training tasks that are held back from learning.
 
-    With `crossfit` of 2 or more parts no task is held back: what was learned on all parts but one is tried on that one.
+    With `crossfit` of 2 or more parts, no task is held back: each part tries the lessons learned on the other parts.
     """
 
     tasks: int = Field(default=60, ge=0)
@@ -234,9 +235,9 @@ class GateSettings(Section):
 
 
 class ProbeSettings(Section):
-    """How conditions with `+probed` choose lessons: on so many training `tasks` that nothing else is done with.
+    """How conditions with `+probed` choose lessons: on `tasks` training tasks that have no other use.
 
-    Each lesson that is recalled for one is withheld with the chance `share`, by a coin of its own.
+    Each lesson that is recalled for such a task is withheld with probability `share`, independently.
     """
 
     tasks: int = Field(default=40, ge=3)
@@ -244,9 +245,9 @@ class ProbeSettings(Section):
 
 
 class ToolSettings(Section):
-    """What is offered to an agent that calls tools: `all`, or those `relevant` to its task.
+    """Which tools an agent is offered: `all`, or the tools `relevant` to its task.
 
-    Relevant are those that attempts at the task's family have needed, and `k` more that are found by meaning.
+    Relevant are the tools that attempts at the task's family have needed, and the `k` nearest to the task in meaning.
     """
 
     offer: Literal["all", "relevant"] = "all"

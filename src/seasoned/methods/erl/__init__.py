@@ -132,8 +132,8 @@ class ERL:
         heuristic is skipped and logged.
 
         Raises:
-            LLMError: the model failed other than by a reply's form or a prompt's length; earlier heuristics stay
-                stored.
+            LLMError: the model failed for another reason than a reply's form or a prompt's length; earlier heuristics
+                stay stored.
             StoreError: when the pool is read-only; no model is called.
         """
         pool.writable()
@@ -205,7 +205,7 @@ class ERL:
         return draft or UNUSABLE
 
     def recall(self, task: Task, pool: ExperiencePool, progress: Trajectory | None = None) -> Guidance:
-        """The heuristics that help with a task, best first; empty at the moment that `on` does not name.
+        """The heuristics that help with a task, best first; empty when `on` names the other moment.
 
         They have a heading, except after a thought, where every token is new to a server's prefix cache. Equal ones
         count once. A heuristic brings the one that contradicts it, or all that the ranker names, so more than k may be
@@ -213,7 +213,7 @@ class ERL:
 
         Raises:
             ConfigError: `embedding` or `two-stage` without an embedder in the pool.
-            LLMError: the ranking model failed other than by a reply's form or a prompt's length.
+            LLMError: the ranking model failed for another reason than a reply's form or a prompt's length.
         """
         if (progress is None) is (self.on == "thought"):
             return Guidance()
@@ -242,16 +242,16 @@ class ERL:
     def _candidates(self, task: Task, pool: ExperiencePool) -> tuple[Book, dict[str, Lesson]]:
         """For each group of equal lessons one that may be recalled here, by the id of the group's first."""
         book = pool.derived(Book, "heuristic")
-        own = set() if self.same_task else attempts_at(task, pool)
+        excluded = set() if self.same_task else attempts_at(task, pool)
         outcome = {"all": None, "success": True, "failure": False}[self.outcomes]
-        if not own and outcome is None:
+        if not excluded and outcome is None:
             return book, book.firsts
         candidates: dict[str, Lesson] = {}
         for group in book.groups:
             fits = (
                 lesson
                 for lesson in group
-                if own.isdisjoint(lesson.sources)
+                if excluded.isdisjoint(lesson.sources)
                 and (outcome is None or lesson.data.get("success", outcome) is outcome)  # a person's count as both
             )
             if (lesson := next(fits, None)) is not None:

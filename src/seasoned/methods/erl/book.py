@@ -37,8 +37,8 @@ Side = tuple[Literal["success", "forbids"], bool]
 class Book:
     """An index of heuristics: equal ones grouped, and found by the words of their triggers or by meaning.
 
-    `groups` have equal words, in the order of their first lessons; `firsts` maps ids to these. Only `add` extends them,
-    while others may read.
+    `groups` have equal words, in the order of their first lessons; `firsts` maps ids to these. Only `add` extends them;
+    other threads may read meanwhile.
     """
 
     def __init__(self, lessons: Sequence[Lesson]) -> None:
@@ -60,7 +60,7 @@ class Book:
                 self.firsts[lesson.id] = lesson
             self.groups[place].append(lesson)
             words = telling(self.groups[place][0].key) if lesson.key else frozenset()
-            if not words:  # without a trigger nothing contradicts it
+            if not words:  # a heuristic without a trigger contradicts nothing
                 continue
             sides = self._sides.setdefault(words, {})
             self._alike.add(words)

@@ -17,10 +17,10 @@ from seasoned.types import Lesson
 ALIKE = 0.8
 """From this share of common words, two triggers are the same."""
 
-_OTHER = 0.6  # below this share two actions are different
-_SAME = 0.75  # from this ratio two actions are the same, except that one forbids it
-_KEPT = 16_384  # cached texts: a recall compares those of one trigger again and again
-_IDLE = frozenset(
+_DIFFERENT = 0.6  # below this share of common words, two actions differ
+_SAME = 0.75  # from this ratio on, two actions are the same, except that one forbids it
+_CACHE = 16_384  # texts; one recall compares the same texts many times
+_STOP_WORDS = frozenset(
     {"a", "an", "the", "i", "you", "it", "this", "that", "my", "your", "is", "are", "am", "be", "been", "to", "of"}
     | {"in", "on", "at", "for", "and", "or", "with", "when", "if", "then", "must", "should"}
     | {"do", "does", "has", "have"}
@@ -37,10 +37,10 @@ def contradict(one: Lesson, other: Lesson) -> bool:
     """
     if overlap(telling(one.key), telling(other.key)) < ALIKE:
         return False
-    first, second = _said(one), _said(other)
+    first, second = (_action(_action_text(each)) for each in (one, other))
     outcomes = [one.data.get("success"), other.data.get("success")]
     if outcomes in ([True, False], [False, True]) and (
-        first.denies != second.denies or overlap(first.words, second.words) < _OTHER
+        first.denies != second.denies or overlap(first.words, second.words) < _DIFFERENT
     ):
         return True
     if first.forbids == second.forbids:
@@ -54,17 +54,17 @@ def contradict(one: Lesson, other: Lesson) -> bool:
 
 def forbids(lesson: Lesson) -> bool:
     """Whether a heuristic forbids something."""
-    return not _FORBIDS.isdisjoint(words_of(_action_of(lesson)))
+    return not _FORBIDS.isdisjoint(words_of(_action_text(lesson)))
 
 
-@lru_cache(maxsize=_KEPT)
+@lru_cache(maxsize=_CACHE)
 def telling(text: str) -> frozenset[str]:
     """The distinctive words of a text; all of them if it has none."""
-    return frozenset(words_of(text)) - _IDLE or frozenset(words_of(text))
+    return frozenset(words_of(text)) - _STOP_WORDS or frozenset(words_of(text))
 
 
 class _Action(NamedTuple):
-    """An action: its distinctive words; its stems in order, without denials; and its denials."""
+    """An action: its distinctive words; its stems in order, without negations; and whether it negates or forbids."""
 
     words: frozenset[str]
     stems: tuple[str, ...]
@@ -72,20 +72,16 @@ class _Action(NamedTuple):
     forbids: bool
 
 
-def _said(lesson: Lesson) -> _Action:
-    return _action(_action_of(lesson))
-
-
-def _action_of(lesson: Lesson) -> str:
+def _action_text(lesson: Lesson) -> str:
     return str(lesson.data.get("action") or lesson.text)
 
 
-@lru_cache(maxsize=_KEPT)
+@lru_cache(maxsize=_CACHE)
 def _action(text: str) -> _Action:
     words = words_of(text)
-    rest = (_stem(word) for word in words if word not in _IDLE | _FORBIDS | {"t"})  # don't
+    rest = (_stem(word) for word in words if word not in _STOP_WORDS | _FORBIDS | {"t"})  # don't
     stems = tuple(dict.fromkeys(rest))
-    return _Action(frozenset(words) - _IDLE, stems, not _NOT.isdisjoint(words), not _FORBIDS.isdisjoint(words))
+    return _Action(frozenset(words) - _STOP_WORDS, stems, not _NOT.isdisjoint(words), not _FORBIDS.isdisjoint(words))
 
 
 def _stem(word: str) -> str:

@@ -113,7 +113,7 @@ def write_heuristic(
         full_length, sent_length = (len(transcript(trajectory, limit=limit)) for limit in (10**9, TOKEN * answer.room))
         cuts.append((full_length, sent_length))
     plain = _system(about, judges, example, quotes=False) if shown is None and example is not None else None
-    draft, problem, verdict = _mended(
+    draft, problem, verdict = _corrected(
         answer.value,
         read_reply,
         partial(llm.chat, schema=schema, max_tokens=max_tokens),
@@ -164,20 +164,20 @@ def _system(about: str, judges: bool, example: tuple[str, str] | None, quotes: b
 
 
 def _fault(problem: str) -> str:
-    """The fault that a model can correct when asked to; "" for any other problem."""
+    """The name of a fault that a model can correct when asked to; "" for any other problem."""
     return next((name for name, says in _FAULTS.items() if problem.startswith(says)), "")
 
 
-def _mended(
+def _corrected(
     reply: Any,
     read_reply: Callable[[Any], tuple[Draft | None, str]],
     ask: Callable[[list[Message]], Reply],
     again: Callable[[Any, str], list[Message]],
 ) -> tuple[Draft | None, str, bool | None]:
-    """The heuristic, problem and verdict of a reply or of the ones after it; each fault is pointed out once."""
-    (draft, problem), verdict, mended = read_reply(reply), read_verdict(reply), set[str]()
-    while draft is None and (fault := _fault(problem)) and fault not in mended:
-        mended.add(fault)
+    """The heuristic, problem and verdict of a reply, asking again once for each fault."""
+    (draft, problem), verdict, faults = read_reply(reply), read_verdict(reply), set[str]()
+    while draft is None and (fault := _fault(problem)) and fault not in faults:
+        faults.add(fault)
         with suppress(ParseError, ContextLengthError):  # the problem of the first reply stands
             reply = ask(again(reply, fault)).parsed
             draft, problem = read_reply(reply)

@@ -124,15 +124,15 @@ class ExpeL:
             pool: holds the insights.
 
         Raises:
-            LLMError: the model failed other than by a reply's form or a prompt's length; nothing is written.
+            LLMError: the model failed for another reason than a reply's form or a prompt's length; nothing is written.
             StoreError: when the pool is read-only; no model is called.
         """
         pool.writable()
-        longest = self._longest
+        limit = self._max_chars
         if self.first:
             trajectories = [trajectory for trajectory in trajectories if not trajectory.meta.get("trial", 0)]
         if self.human:
-            self._add_human(pool, longest)
+            self._add_human(pool, limit)
             return
         calls = plan_calls(
             trajectories,
@@ -144,16 +144,16 @@ class ExpeL:
             reflections=(lambda ids: reflections(pool, ids)) if self.with_reflections else None,
         )
         if not calls and not any(trajectory.outcome.success for trajectory in trajectories):
-            few = f"none of the {len(trajectories)} attempts succeeded" if trajectories else "no attempt was finished"
-            log.warning("%s, so there is nothing to learn insights from", few)
-            pool.passed_over(f"{few}, so there is nothing to learn insights from")
+            cause = f"none of the {len(trajectories)} attempts succeeded" if trajectories else "no attempt was finished"
+            log.warning("%s, so there is nothing to learn insights from", cause)
+            pool.passed_over(f"{cause}, so there is nothing to learn insights from")
         worked = (self.worked[0], "When {1}, {2}.".format(*self.worked)) if self.worked else None
         room = self.room or room_for(self.llm, 2400)
-        extractor = Extractor(self.llm, self.about, self.structured, self.max_tokens, room, worked, longest)
+        extractor = Extractor(self.llm, self.about, self.structured, self.max_tokens, room, worked, limit)
         book = _Book.of(pool)
         unused: dict[str, str] = {}
         taught: set[str] = set()
-        examples, barred = (*GOOD, *BAD, *(worked[1:] if worked else ())), _taken_away(pool)
+        examples, barred = (*GOOD, *BAD, *(worked[1:] if worked else ())), _removed_words(pool)
         for call in calls:
             crowded = len(book.items) + (self.full == "at") > self.max_insights
             parsed, extractor = extractor.ask(call, book.items, crowded)
@@ -164,15 +164,15 @@ class ExpeL:
                 and not any(holds_words(operation.text, example) for example in examples)
             ]
             full = len(book.items) >= self.max_insights + FULL
-            applied = apply(book.items, operations, full, self.cap, longest)
+            applied = apply(book.items, operations, full, self.cap, limit)
             refused = [
-                f"{o}: it is an example, or a person took it away" for o in parsed.operations if o not in operations
+                f"{o}: it is an example, or a person removed it" for o in parsed.operations if o not in operations
             ]
             for problem in (*parsed.problems, *refused, *applied.problems):
                 log.info("insights from %s: %s", call, problem)
                 pool.passed_over(f"Insights from {call}: {problem}")
             book = book.after(call, applied)
-            why = next((said for said in parsed.problems if said.startswith(TOO_LONG)), UNUSABLE)
+            why = next((problem for problem in parsed.problems if problem.startswith(TOO_LONG)), UNUSABLE)
             unused |= {} if applied.done else dict.fromkeys(call.sources, why)
             taught |= set(call.sources) if applied.done else set()
         if cut := said_of(extractor.cuts):
@@ -180,14 +180,14 @@ class ExpeL:
         book.write(pool)
         skip_unused(pool, trajectories, calls, {name: why for name, why in unused.items() if name not in taught})
 
-    def _add_human(self, pool: ExperiencePool, longest: int) -> None:
+    def _add_human(self, pool: ExperiencePool, limit: int) -> None:
         """Add the insights that a person wrote, instead of the model's."""
         known = {same_words(lesson.text) for lesson in pool.lessons("insight", status=None)}
         texts: dict[str, str] = {}
         for text in self.human:
-            texts.setdefault(same_words(text), prompt_line(text, longest))
-            if len(prompt_line(text, 2 * longest)) > longest:
-                pool.passed_over(f"Of the insight {prompt_line(text, 60)!r} only {longest} characters are kept")
+            texts.setdefault(same_words(text), prompt_line(text, limit))
+            if len(prompt_line(text, 2 * limit)) > limit:
+                pool.passed_over(f"Of the insight {prompt_line(text, 60)!r} only {limit} characters are kept")
         fresh = [_insight(text, origin="person") for words, text in texts.items() if words and words not in known]
         pool.add(fresh, why="written by a person", who="person")
 
@@ -204,10 +204,10 @@ class ExpeL:
         """
         insights: list[Lesson] = []
         if self.mode != "retrieve":
-            own = set() if self.same_task else attempts_at(task, pool)
-            insights = [lesson for lesson in in_order(pool.lessons("insight")) if own.isdisjoint(lesson.sources)]
+            excluded = set() if self.same_task else attempts_at(task, pool)
+            insights = [lesson for lesson in in_order(pool.lessons("insight")) if excluded.isdisjoint(lesson.sources)]
             insights = self._fitting(task, pool, insights)
-        lines = [prompt_line(lesson.text, max(CAP, self._longest)) for lesson in insights]
+        lines = [prompt_line(lesson.text, max(CAP, self._max_chars)) for lesson in insights]
         blocks = [Block.listing("Lessons from earlier tasks:", insights, lines)] if insights else []
         examples = self._demonstrations(task, pool, progress)
         if self.tell and examples:
@@ -215,8 +215,8 @@ class ExpeL:
         return Guidance(lessons=tuple(insights), demonstrations=examples, blocks=tuple(blocks))
 
     @property
-    def _longest(self) -> int:
-        """Characters of an insight."""
+    def _max_chars(self) -> int:
+        """The most characters of an insight."""
         return self.insight_chars or (LONG_TEXT if is_roomy(self.llm) else INSIGHT_CHARS)
 
     def _fitting(self, task: Task, pool: ExperiencePool, insights: list[Lesson]) -> list[Lesson]:
@@ -309,7 +309,7 @@ class _Book:
         return _Book(tuple(items), lessons, tuple(changes))
 
     def write(self, pool: ExperiencePool) -> None:
-        """Write all changes in one transaction. An insight that somebody else changed meanwhile stays as it is."""
+        """Write all changes in one transaction. An insight that another program changed meanwhile stays as it is."""
         expected: dict[str, int] = {}
         with pool.store.transaction():
             for change in self.changes:
@@ -320,8 +320,8 @@ class _Book:
                     continue
                 now = pool.store.get_lesson(lesson.id)
                 if now is None or now.pinned or now.version != expected.get(lesson.id, lesson.version):
-                    log.info("%s was changed by somebody else meanwhile, so it is left as it is", lesson.id)
-                    pool.passed_over(f"{lesson.id} was changed by somebody else meanwhile, so it is left as it is")
+                    log.info("%s was changed by another program meanwhile, so it stays as it is", lesson.id)
+                    pool.passed_over(f"{lesson.id} was changed by another program meanwhile, so it stays as it is")
                 elif change.what == "remove":
                     pool.remove(lesson.id, why=change.why)
                 else:
@@ -333,7 +333,7 @@ def _insight(text: str, *, sources: tuple[str, ...] = (), importance: float = AD
     return Lesson(kind="insight", text=text, importance=importance, method="expel", sources=sources, origin=origin)
 
 
-def _taken_away(pool: ExperiencePool) -> set[str]:
+def _removed_words(pool: ExperiencePool) -> set[str]:
     """The words of insights that no reply may add again: disabled, quarantined, or deleted by a person."""
     lessons = pool.lessons("insight", status=None)
     removed = (lesson for lesson in lessons if lesson.status == "quarantined" or pool.taken_away(lesson))

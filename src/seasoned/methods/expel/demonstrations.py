@@ -66,7 +66,7 @@ class Demonstrations:
             progress: the attempt so far, for the strategies that use it.
 
         Raises:
-            ConfigError: when choosing by similarity and the pool has no embedder.
+            ConfigError: they are chosen by similarity, and the pool has no embedder.
             ContractError, StoreError: as `ExperiencePool.nearest_trajectories`.
         """
         if self.k <= 0 or self.by == "none":
@@ -84,8 +84,8 @@ class Demonstrations:
 
         candidates.sort(key=lambda candidate: (other(candidate), -scores.get(candidate.id, 0.0)))
         best = candidates[: BUFFER * self.k]
-        again = self._again(task, pool, progress, best)
-        best.sort(key=lambda candidate: (other(candidate), -again.get(candidate.id, 0.0)))
+        reranked = self._reranked(task, pool, progress, best)
+        best.sort(key=lambda candidate: (other(candidate), -reranked.get(candidate.id, 0.0)))
         return tuple(best[: self.k])
 
     def _candidates(self, task: Task, pool: ExperiencePool) -> list[Trajectory]:
@@ -101,9 +101,9 @@ class Demonstrations:
             if pool.tasks is None or each.task_id in pool.tasks
         ]
         for size, success in (*sized, *((_size(each), each) for each in self.manual)):
-            own = success.task_id == task.id or tuple(split_words(success.task)) == words
+            same_task = success.task_id == task.id or tuple(split_words(success.task)) == words
             later = self.first and success.meta.get("trial", 0)
-            if later or (own and not self.same_task) or (limit is not None and size > limit):
+            if later or (same_task and not self.same_task) or (limit is not None and size > limit):
                 continue
             if success.task_id not in shortest or size < shortest[success.task_id][0]:
                 shortest[success.task_id] = (size, success)
@@ -133,7 +133,7 @@ class Demonstrations:
             return _or_task(aspect, plans[-1] if plans else "", task)
         return "task", task.text
 
-    def _again(
+    def _reranked(
         self, task: Task, pool: ExperiencePool, progress: Trajectory | None, best: Sequence[Trajectory]
     ) -> dict[str, float]:
         """The re-ranker's scores; empty if the order stays."""
@@ -152,7 +152,7 @@ def attempts_at(task: Task, pool: ExperiencePool) -> set[str]:
 
 
 def _words(task: Task) -> tuple[str, ...] | None:
-    """The words that identify a task; None if its environment has other tasks with the same text."""
+    """The words that identify a task; None if its environment has other tasks with this text."""
     return None if task.data.get(TEXT_REPEATS) else tuple(split_words(task.text))
 
 

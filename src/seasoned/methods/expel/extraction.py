@@ -31,8 +31,8 @@ GOOD = (
     "Before you hand in a form, check that every field that was asked for is filled in.",
 )
 BAD = ("Send the letter to Mr Hale in room 12.",)
-_ENDLESS = 10**9
-_THOUGHTS = 3  # reflections shown with one call
+_NO_LIMIT = 10**9
+_REFLECTIONS = 3  # shown with one call
 
 
 @dataclass(frozen=True)
@@ -149,21 +149,21 @@ def _case(call: Call, insights: Sequence[Item], crowded: bool, room: int) -> str
         crowded=crowded,
         pair=call.pair,
         attempts=_transcripts(call, room),
-        reflections=[prompt_line(text) for text in call.reflections[-_THOUGHTS:]],
+        reflections=[prompt_line(text) for text in call.reflections[-_REFLECTIONS:]],
     )
 
 
 def _transcripts(call: Call, room: int | None) -> list[str]:
     """The transcripts of a call's attempts: full if there is enough room, else each in an equal part of it.
 
-    None is unlimited room.
+    None: unlimited room.
     """
 
     def transcripts(limit: int) -> list[str]:
         return [transcript(one, limit=limit, task=not (call.pair and n)) for n, one in enumerate(call.attempts)]
 
     if room is None or room > MEASURED:
-        full = transcripts(_ENDLESS)
+        full = transcripts(_NO_LIMIT)
         if room is None or sum(map(len, full)) <= TOKEN * room:
             return full
     return transcripts(TOKEN * room // len(call.attempts))
@@ -186,8 +186,8 @@ def plan_calls(
     """Plan the calls of an extraction, in order (ExpeL algorithm 2).
 
     First, for each task with a success, one call for each of its failures, in order, beside its first success. Without
-    a success, a failure whose right answer was named stands beside its own correction (ours: the paper tries its tasks
-    again instead). Then the first successes of all tasks, shuffled, in nearly equal parts of at most `chunk`.
+    a success, a failure whose right answer was named is shown beside its own correction (ours: the paper retries its
+    tasks instead). Then the first successes of all tasks, shuffled, in nearly equal parts of at most `chunk`.
 
     Args:
         trajectories: all attempts; those of one task in the order of their trials. An attempt that ended in an error or
@@ -206,8 +206,8 @@ def plan_calls(
     won = {task: next((t for t in tried if t.outcome.success), None) for task, tried in tasks.items()}
 
     def call(attempts: Sequence[Trajectory], pair: bool = False) -> Call:
-        tried = [other.id for attempt in attempts for other in tasks[attempt.task_id]]
-        return Call(tuple(attempts), pair, tuple(reflections(tried)) if reflections else ())
+        ids = [other.id for attempt in attempts for other in tasks[attempt.task_id]]
+        return Call(tuple(attempts), pair, tuple(reflections(ids)) if reflections else ())
 
     calls = [
         call(pair, pair=True)
@@ -253,8 +253,8 @@ def worked_pair(attempts: Sequence[Trajectory]) -> Call:
     calls = plan_calls(attempts, chunk=1, seed=0, successes=False)
     if not calls:
         raise ConfigError(
-            "worked attempts are a failure and a success at one task, or a failure that was told the right answer, as "
-            f"in {WRONG.format(answer='x')!r}, and {', '.join(t.id for t in attempts) or 'nothing'} is none"
+            "worked attempts must be a failure and a success at one task, or a failure that was told the right answer, "
+            f"as in {WRONG.format(answer='x')!r}, not {', '.join(t.id for t in attempts) or 'nothing'}"
         )
     return calls[0]
 

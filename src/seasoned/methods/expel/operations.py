@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 from seasoned.replies.operations import INSIGHT_CHARS, MOST, ORDER, Item, Operation
 from seasoned.text import prompt_line, same_words
 
-_OF_THE_LIST = re.compile(r"\b(list of insights|insights? (list|\d+))\b", re.IGNORECASE)
-_HEAVY = 3.0  # what a DOWNVOTE subtracts when the list is full
+_ABOUT_LIST = re.compile(r"\b(list of insights|insights? (list|\d+))\b", re.IGNORECASE)
+_FULL_DOWNVOTE = 3.0  # what a DOWNVOTE subtracts when the list is full
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ def apply(
         if old is None:
             items.append(Item(prompt_line(operation.text, longest)))
         elif operation.kind == "DOWNVOTE":
-            count = old.count - (_HEAVY if full else 1.0)
+            count = old.count - (_FULL_DOWNVOTE if full else 1.0)
             items[place] = replace(old, count=count) if count > 0 else None
         else:
             text = prompt_line(operation.text, longest) if operation.kind == "EDIT" else old.text
@@ -95,8 +95,8 @@ def _choose(insights: Sequence[Item], operations: Sequence[Operation]) -> tuple[
 def _objection(operation: Operation, insights: Sequence[Item], targets: set[int]) -> str:
     if operation.kind in ("ADD", "EDIT") and not same_words(operation.text):
         return "it has no text"
-    if operation.kind in ("ADD", "EDIT") and _OF_THE_LIST.search(operation.text):
-        return "it speaks of the list of insights, not of the tasks"
+    if operation.kind in ("ADD", "EDIT") and _ABOUT_LIST.search(operation.text):
+        return "it is about the list of insights, not about the tasks"
     if operation.kind == "ADD":
         return ""
     if operation.target is None or not 1 <= operation.target <= len(insights):

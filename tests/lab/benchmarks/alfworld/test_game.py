@@ -94,7 +94,7 @@ def test_what_cannot_be_played(write_game, change, says):
 def test_what_is_no_game(write_game, text):
     path = write_game()
     path.write_text(text, encoding="utf-8")
-    with pytest.raises(DataError, match="is no game"):
+    with pytest.raises(DataError, match="is not a game"):
         read_game(path)
 
 
@@ -106,10 +106,10 @@ def test_files_that_cannot_be_read(write_game, tmp_path):
     path = write_game()
     with path.open("r+b") as file:
         file.truncate(MAX_BYTES + 1)
-    with pytest.raises(DataError, match=r"is no game: .*more than the"):
+    with pytest.raises(DataError, match=r"is not a game: .*more than the"):
         read_game(path)
     path.write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(DataError, match="is no game"):
+    with pytest.raises(DataError, match="is not a game"):
         read_game(path)
 
 

@@ -136,7 +136,7 @@ def test_a_broken_game_is_left_out_and_named(games, write_game):
     loaded = load(options, seed=0)
     assert (loaded.train, loaded.test) == (whole.train, whole.test)
     assert "(1 games left out, which ALFWorld does not use; 2 left out, which cannot be read; " in loaded.source
-    assert f"the first: {path} is no game" in loaded.source
+    assert f"the first: {path} is not a game" in loaded.source
 
 
 def test_broken_games_alone_are_a_fault(write_game, tmp_path):
@@ -288,7 +288,7 @@ class TestOnTheEngine:
         elsewhere = tmp_path / path.parent.parent.name / "evil" / path.name
         elsewhere.parent.mkdir(parents=True)
         elsewhere.write_text(json.dumps({**raw, "grammar": evil}), encoding="utf-8")
-        with pytest.raises(DataError, match="is not one of a game of ALFWorld"):
+        with pytest.raises(DataError, match="is not an expression of a game"):
             loaded.make_env(False).reset(loaded.train[0].model_copy(update={"data": {"game": str(elsewhere)}}))
         assert not proof.exists()
 

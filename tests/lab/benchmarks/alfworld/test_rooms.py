@@ -134,7 +134,7 @@ class TestAskingThePackage:
 
 
 def test_a_python_without_alfworld():
-    with pytest.raises(ConfigError, match=r"alfworld is not installed there; seasoned bench install alfworld"):
+    with pytest.raises(ConfigError, match="alfworld is not installed there; `seasoned bench install alfworld`"):
         read_household(sys.executable)
 
 

@@ -56,7 +56,7 @@ def test_a_folder_without_files_is_named(tmp_path):
         ("[]", "TypeError"),
         ("{}", "KeyError"),
         ('{"metadata": {"definition": {"scenario_id": "x"}}, "events": []}', "which universe"),
-        ('{"metadata": {"definition": {"scenario_id": "universe_1"}}, "events": []}', "no message of the user"),
+        ('{"metadata": {"definition": {"scenario_id": "universe_1"}}, "events": []}', "no first message of the user"),
         ("[" * 100_000, "RecursionError"),
     ],
 )

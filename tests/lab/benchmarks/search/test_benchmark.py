@@ -101,9 +101,9 @@ BROKEN = [
     ({"title": "Ink"}, "a page should have a title and a text"),
     ({"title": 5, "text": "x"}, "a page should have a title and a text"),
     ({"title": "Ink", "text": ["a", 1]}, "a page should have a title and a text"),
-    ({"title": " ", "text": "x"}, "not empty; the title is ' '"),
-    ({"query": "x", "observation": ""}, "observation should be a text"),
-    ({"q": None}, "q should be a text that is not empty, but is None"),
+    ({"title": " ", "text": "x"}, "non-empty title and text; the title is ' '"),
+    ({"query": "x", "observation": ""}, "observation should be a non-empty text"),
+    ({"q": None}, "q should be a non-empty text, but is None"),
 ]
 
 

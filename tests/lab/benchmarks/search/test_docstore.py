@@ -127,5 +127,5 @@ def test_sentences_lose_no_word(text: str) -> None:
 def test_a_page_needs_a_title_and_a_text() -> None:
     assert make_page(" Salt &amp;  ink ", ["One. ", " ", " Two."]) == Page("Salt & ink", ("One.", "Two."))
     for title, text in (("", "Text."), ("A", " \n"), ("A", ["", " "])):
-        with pytest.raises(ValueError, match="not empty"):
+        with pytest.raises(ValueError, match="non-empty"):
             make_page(title, text)

@@ -110,7 +110,7 @@ def test_a_task_holds_its_goal():
     "data", [{}, {"asin": "A"}, {"asin": "A", "instruction": "", "attributes": [], "options": [1], "limit": 1}]
 )
 def test_a_task_of_something_else_is_refused(data):
-    with pytest.raises(DataError, match="no task of the benchmark webshop"):
+    with pytest.raises(DataError, match="not a task of the benchmark webshop"):
         goal_of(Task(id="x", text="x", data=data))
 
 

@@ -356,7 +356,7 @@ def test_a_purchase_in_the_last_step_counts():
 def test_tasks_of_another_catalogue_are_refused():
     with pytest.raises(DataError, match="not in this catalogue"):
         make().reset(as_task(0, Goal("GONE", "x", ("y",)), ""))
-    with pytest.raises(DataError, match="no task of the benchmark"):
+    with pytest.raises(DataError, match="not a task of the benchmark"):
         make().reset(Task(id="x", text="x"))
     with pytest.raises(ContractError, match="reset"):
         make().step("search[mug]")

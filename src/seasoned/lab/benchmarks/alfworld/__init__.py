@@ -1,15 +1,15 @@
 """ALFWorld: household tasks in text, played on the real engine in worker processes.
 
-The games are files of the user's: those of ALFWorld's own data, or generated ones. Always holds: training and test
-share no game and no first observation; any first part of either is balanced over the six categories; and tasks are made
-from the files alone, without starting the engine.
+The games are the user's files: ALFWorld's own data or generated games. Always holds: training and test share no game
+and no first observation; any first part of a pool is balanced over the six categories; making tasks reads the files and
+does not start the engine.
 
 Options: `data` (a folder with games anywhere below it; else $SEASONED_DATA/alfworld, else $ALFWORLD_DATA), `python`
 (the interpreter of an environment that has the engine; else the one that `bench install` made), `train_split` and
-`test_split` (names of folders; a place without either is cut in two, `train_share` of each category for training),
-`max_steps` (H), `notebook` (each observation ends with the task and what is held, and no place is offered twice until
-that changes), `focus` (the notebook leaves out taking what the task does not name), `timeout` (seconds of one answer of
-the engine). The seed decides the order, and what is for training where the place has no such folders.
+`test_split` (names of folders; without such folders the games are split, `train_share` of each category for training),
+`max_steps` (H), `notebook` (each observation ends with the task and the held object, and no place is offered again
+until that object changes), `focus` (the notebook offers only commands that serve the task), `timeout` (seconds to wait
+for a reply of the engine). The seed decides the order, and which games are for training if there are no such folders.
 """
 
 from __future__ import annotations
@@ -57,30 +57,30 @@ OWN_VARIABLE = "ALFWORLD_DATA"
 ENGINE = Path(__file__).parent / "engine.py"
 SEEN = "From earlier games, where such a thing may be:"
 LEFT_OUT = ("movable", "Sliced")
-"""Kinds of games that ALFWorld itself leaves out, as their folders are named."""
+"""Parts of folder names whose games ALFWorld itself leaves out."""
 
 
 def load(options: Mapping[str, Any], *, seed: int) -> Benchmark:
-    """Loads ALFWorld; see `load_benchmark`."""
-    set_to = check_options("alfworld", options, OPTIONS)
-    if set_to["max_steps"] < 1 or set_to["timeout"] <= 0:
+    """Load ALFWorld; see `load_benchmark`."""
+    settings = check_options("alfworld", options, OPTIONS)
+    if settings["max_steps"] < 1 or settings["timeout"] <= 0:
         raise ConfigError("benchmark.max_steps and benchmark.timeout should be above 0")
-    if set_to["focus"] and not set_to["notebook"]:
-        raise ConfigError("benchmark.focus is the notebook's: set benchmark.notebook = true as well")
-    engine = workers(set_to["python"], set_to["timeout"])
-    root = find_root(set_to["data"])
-    tasks, source = _tasks(root, (set_to["train_split"], set_to["test_split"]))
-    pools = _pools(tasks, set_to, seed)
+    if settings["focus"] and not settings["notebook"]:
+        raise ConfigError("benchmark.focus needs the notebook: also set benchmark.notebook = true")
+    engine = workers(settings["python"], settings["timeout"])
+    root = find_root(settings["data"])
+    tasks, source = _tasks(root, (settings["train_split"], settings["test_split"]))
+    pools = _pools(tasks, settings, seed)
 
     def make_env(reveal: bool) -> Environment:
         del reveal
-        return AlfworldEnvironment(engine, set_to["max_steps"], set_to["notebook"], set_to["focus"])
+        return AlfworldEnvironment(engine, settings["max_steps"], settings["notebook"], settings["focus"])
 
     return act_benchmark(
         "alfworld",
-        read_words(set_to["notebook"], set_to["focus"]),
+        read_words(settings["notebook"], settings["focus"]),
         pools=pools,
-        max_turns=set_to["max_steps"],
+        max_turns=settings["max_steps"],
         make_env=make_env,
         goal=goal_of,
         source=source,
@@ -90,9 +90,8 @@ def load(options: Mapping[str, Any], *, seed: int) -> Benchmark:
 
 
 def stand_in(options: Mapping[str, Any], count: int) -> Benchmark:
-    """The benchmark without its games and its engine, with so many tasks of each pool, to count what a run would "
-    "take."""
-    set_to = check_options("alfworld", options, OPTIONS)
+    """The benchmark without games and engine, with `count` tasks in each pool, to estimate the cost of a run."""
+    settings = check_options("alfworld", options, OPTIONS)
     room = "You are in the middle of a room. Looking quickly around you, you see nothing.\nYour task is to: "
 
     def tasks(pool: str) -> tuple[Task, ...]:
@@ -102,17 +101,17 @@ def stand_in(options: Mapping[str, Any], count: int) -> Benchmark:
     def make_env(reveal: bool) -> Environment:
         raise DataError("a stand-in for ALFWorld has no games to play")
 
-    words = read_words(set_to["notebook"], set_to["focus"])
-    limits = {"max_turns": set_to["max_steps"], "make_env": make_env, "goal": goal_of}
+    words = read_words(settings["notebook"], settings["focus"])
+    limits = {"max_turns": settings["max_steps"], "make_env": make_env, "goal": goal_of}
     return act_benchmark("alfworld", words, pools=(tasks("train"), tasks("test")), source="not there", **limits)
 
 
 def check(options: Mapping[str, Any], *, seed: int = 0) -> Check:
-    """Plays the walkthrough of every game through the environment, whatever the seed."""
+    """Play the walkthrough of every game through the environment, for any seed."""
     del seed
-    set_to = check_options("alfworld", options, OPTIONS)
-    engine = workers(set_to["python"], set_to["timeout"])
-    root = find_root(set_to["data"])
+    settings = check_options("alfworld", options, OPTIONS)
+    engine = workers(settings["python"], settings["timeout"])
+    root = find_root(settings["data"])
     files = [path for path in game_files(root) if not _left_out(path, root)]
     problems = tuple(problem for problem in at_once(partial(_problem, engine), files) if problem)
     engine.close()
@@ -120,7 +119,7 @@ def check(options: Mapping[str, Any], *, seed: int = 0) -> Check:
 
 
 def _problem(engine: Workers, path: Path) -> str:
-    """What is wrong with a game; "" when its walkthrough wins."""
+    """Why a game's walkthrough does not win, or ""."""
     try:
         game = read_game(path)
         if not game.solvable or not game.walkthrough:
@@ -144,23 +143,23 @@ def _left_out(path: Path, root: Path) -> bool:
 
 
 def workers(python: str, timeout: float) -> Workers:
-    """The engine's processes; none is started yet."""
-    # Imported, the package makes the folder that this names; the user's home is not the place for it.
-    homes = {OWN_VARIABLE: str(ENGINE.parent)}
-    return engine_workers("alfworld", python, ENGINE, name="ALFWorld's engine", timeout=timeout, environ=homes)
+    """The engine's worker processes; none is started yet."""
+    # On import, the package creates the folder in this variable, by default in the user's home.
+    environ = {OWN_VARIABLE: str(ENGINE.parent)}
+    return engine_workers("alfworld", python, ENGINE, name="ALFWorld's engine", timeout=timeout, environ=environ)
 
 
 def find_root(given: str) -> Path:
-    """The folder of the games: the one given, else $SEASONED_DATA/alfworld, else $ALFWORLD_DATA; else a DataError."""
+    """The folder of the games: `given`, else $SEASONED_DATA/alfworld, else $ALFWORLD_DATA; else a DataError."""
     where = f"{DATA_VARIABLE}/alfworld"
     shared = Path(os.environ[DATA_VARIABLE]).expanduser() / "alfworld" if os.environ.get(DATA_VARIABLE) else None
-    own = os.environ.get(OWN_VARIABLE, "")
+    downloads = os.environ.get(OWN_VARIABLE, "")
     if given:
         where, path = "benchmark.data", Path(given).expanduser()
     elif shared and shared.is_dir():
         path = shared
-    elif own:
-        where, path = OWN_VARIABLE, Path(own).expanduser()
+    elif downloads:
+        where, path = OWN_VARIABLE, Path(downloads).expanduser()
     else:
         raise DataError(
             f"ALFWorld needs games: name the folder of its data (json_2.1.1) with benchmark.data, {OWN_VARIABLE} or "
@@ -172,7 +171,7 @@ def find_root(given: str) -> Path:
 
 
 def game_files(root: Path) -> list[Path]:
-    """The game files below a folder, in a fixed order; DataError where there are none."""
+    """The game files below a folder, in a fixed order; DataError if there are none."""
     files = sorted(root.rglob(FILE))
     if not files:
         raise DataError(f"{root} should have files called {FILE} somewhere below it, but has none")
@@ -180,7 +179,7 @@ def game_files(root: Path) -> list[Path]:
 
 
 def _tasks(root: Path, groups: Sequence[str]) -> tuple[list[Task], str]:
-    """The tasks of a folder, and what they come from: the folder, and how many games were left out, and why."""
+    """The tasks of a folder, and their source: the folder, and how many games were left out for which reason."""
     tasks: dict[str, Task] = {}
     left_out, broken = 0, []
     for path in game_files(root):
@@ -209,33 +208,35 @@ def _tasks(root: Path, groups: Sequence[str]) -> tuple[list[Task], str]:
 
 
 def _pools(tasks: Sequence[Task], options: Mapping[str, Any], seed: int) -> tuple[tuple[Task, ...], tuple[Task, ...]]:
-    """Training and test: two groups by the names of folders, or one that is cut in two."""
-    wanted = (options["train_split"], options["test_split"])
-    there = {task.data["group"] for task in tasks} - {""}
-    if len(there) == 1 and len(set(wanted)) == 2:
-        missing = next(group for group in wanted if group not in there)
+    """Training and test tasks, by the names of folders; without these folders, every category is split."""
+    splits = (options["train_split"], options["test_split"])
+    groups = {task.data["group"] for task in tasks} - {""}
+    if len(groups) == 1 and len(set(splits)) == 2:
+        missing = next(group for group in splits if group not in groups)
         raise ConfigError(
-            f"there are games of {there.pop()}, but none of {missing}: set the other split of the benchmark"
+            f"there are games of {groups.pop()}, but none of {missing}: set the other split of the benchmark"
         )
-    if not there and wanted != (OPTIONS["train_split"], OPTIONS["test_split"]):
+    if not groups and splits != (OPTIONS["train_split"], OPTIONS["test_split"]):
         raise ConfigError(
-            f"no folder is called {' or '.join(sorted(set(wanted)))}: leave both out to cut the games in two"
+            f"no folder is called {' or '.join(sorted(set(splits)))}: leave both out to split every category"
         )
-    if len(there) == 2:
-        test = [task for task in tasks if task.data["group"] == wanted[1]]
-        train = [task for task in tasks if task.data["group"] == wanted[0]]
+    if len(groups) == 2:
+        test = [task for task in tasks if task.data["group"] == splits[1]]
+        train = [task for task in tasks if task.data["group"] == splits[0]]
     else:
-        train, test = _halves([task for task in tasks if task.data["group"] or not there], options["train_share"], seed)
-    shown = {task.text for task in test}
-    train = [task for task in train if task.text not in shown]
+        train, test = _halves(
+            [task for task in tasks if task.data["group"] or not groups], options["train_share"], seed
+        )
+    test_texts = {task.text for task in test}
+    train = [task for task in train if task.text not in test_texts]
     if not train or not test:
-        raise DataError(f"ALFWorld needs at least 2 different games, but of {len(tasks)} some pool got none")
+        raise DataError(f"ALFWorld needs at least 2 different games, but one pool got none of the {len(tasks)} games")
     name = f"alfworld-{seed}"
     return balanced(train, name, CATEGORIES), balanced(test, name, CATEGORIES)
 
 
 def _halves(tasks: Sequence[Task], share: float, seed: int) -> tuple[list[Task], list[Task]]:
-    """Two parts of every category, as near to the share as the categories together allow."""
+    """Two parts of every category; over all categories, the first is as close to `share` as possible."""
     check_share(share)
     train: list[Task] = []
     test: list[Task] = []

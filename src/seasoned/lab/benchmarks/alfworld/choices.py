@@ -1,10 +1,10 @@
-"""What an agent can do next in ALFWorld, as it follows from what it has read so far, and a notebook for it.
+"""The commands that are possible next in ALFWorld, inferred from the observations so far, and a notebook for the agent.
 
-Pure functions over text; the engine is not asked. Several places may stand at one spot, and then going from one to the
-other does nothing: that is how one learns of it, and both are in reach from then on. The notebook is for models that
-lose the thread: what is asked, what is held, where one has been. Always holds: every name in a command was in an
-observation; a command is offered only if nothing read so far speaks against it; a line of the notebook repeats what was
-read; it leaves out a place only while going there again would show what was seen already; and no text raises.
+Pure functions over text; they do not ask the engine. Several places may be at one spot: then going from one to the
+other does nothing, and from then on both are in reach. The notebook is for small models that forget the task, what they
+hold and where they have been. Always holds: every name in a command was in an observation; a command is offered only if
+no observation contradicts it; the notebook repeats only what was observed, and leaves out a place only while a second
+visit would show nothing new; no text raises.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ _ITEM = re.compile(rf"\ban? (?P<name>{_NAME})", re.IGNORECASE)
 
 @dataclass(frozen=True)
 class Known:
-    """What has been read so far.
+    """What the agent knows from the observations so far.
 
-    `places` are those of the room, `at` is where the agent stands and `held` what it holds ("": nowhere, nothing).
-    `seen` has what each place held when that was last read, None where it was closed all the time. `shut` and `opened`
-    are the places that were last said to be closed and open. `treated` has ("heat", "mug 1") and the like, `refused`
-    the commands that followed from all this and still did nothing, and `spots` the places that stand together.
+    `places` are the places of the room, `at` is the agent's place and `held` the object it holds (each "" if none).
+    `seen` has the last known contents of each place, None if it was always closed. `shut` and `opened` are the places
+    that were closed and open when last observed. `treated` has pairs such as ("heat", "mug 1"), `refused` the offered
+    commands that did nothing, and `spots` the groups of places at one spot.
     """
 
     places: tuple[str, ...] = ()
@@ -54,25 +54,25 @@ class Known:
 
 
 def begin(observation: str) -> Known:
-    """What the first observation tells: the places of the room, in its order."""
+    """The knowledge from the first observation: the places of the room, in its order."""
     room = _ROOM.search(observation)
     return Known(places=_items(room["list"]) if room else ())
 
 
 def after(known: Known, command: str, observation: str) -> Known:
-    """What is known after a command and the observation that it brought."""
+    """The knowledge after a command and its observation."""
     if observation.strip() == NOTHING:
         return _refused(known, command)
     if going := _GOING.fullmatch(command):
         known = replace(known, at=going["place"])
     if taken := _TAKEN.search(observation):
         place, thing = taken["place"].lower(), taken["thing"].lower()
-        left = tuple(other for other in known.seen.get(place) or () if other != thing)
-        return replace(known, held=thing, seen={**known.seen, place: left})
+        rest = tuple(other for other in known.seen.get(place) or () if other != thing)
+        return replace(known, held=thing, seen={**known.seen, place: rest})
     if moved := _MOVED.search(observation):
         place, thing = moved["place"].lower(), moved["thing"].lower()
-        there = tuple(dict.fromkeys((*(known.seen.get(place) or ()), thing)))
-        return replace(known, held="", seen={**known.seen, place: there})
+        contents = tuple(dict.fromkeys((*(known.seen.get(place) or ()), thing)))
+        return replace(known, held="", seen={**known.seen, place: contents})
     if treated := _TREATED.search(observation):
         how, thing = treated["how"].lower(), treated["thing"].lower()
         kept = known.treated - {(UNDONE_BY.get(how, ""), thing)}
@@ -81,22 +81,22 @@ def after(known: Known, command: str, observation: str) -> Known:
 
 
 def _refused(known: Known, command: str) -> Known:
-    """What is known after a command that followed and yet did nothing."""
+    """The knowledge after a command that did nothing."""
     if command not in choices(known):
         return known
     going = _GOING.fullmatch(command)
     if not going or not known.at:
-        # Some things cannot be taken and some places take nothing: no text says so before.
+        # Some things cannot be taken and some places take nothing, but no observation says so.
         return replace(known, refused=known.refused | {command})
     together = _reach(known) | {going["place"]}
     return replace(known, spots=(*(spot for spot in known.spots if not spot & together), together))
 
 
 def _looked(known: Known, observation: str) -> Known:
-    """What is known after reading what a place holds, or that it is closed."""
+    """The knowledge after an observation of a place's contents, or that it is closed."""
     if match := _CLOSED.search(observation):
         place = (match["place"] or match["shut"]).lower()
-        # What was seen inside is not forgotten when it is closed.
+        # A closed place keeps its known contents.
         seen = {**known.seen, place: known.seen.get(place)}
         return replace(known, seen=seen, shut=known.shut | {place}, opened=known.opened - {place})
     if match := _OPEN.search(observation):
@@ -109,22 +109,22 @@ def _looked(known: Known, observation: str) -> Known:
 
 
 def choices(known: Known) -> list[str]:
-    """The commands that follow: first what can be done here, then where one can go."""
+    """The possible commands: first actions at the current spot, then places to go to."""
     reach = _reach(known)
     ordered = [place for place in (known.at, *known.places) if place in reach]
-    commands = [command for place in dict.fromkeys(ordered) for command in _there(known, place)]
+    commands = [command for place in dict.fromkeys(ordered) for command in _commands_at(known, place)]
     commands += [f"go to {place}" for place in known.places if place not in reach]
     return [command for command in commands if command not in known.refused]
 
 
 def _reach(known: Known) -> frozenset[str]:
-    """The places that can be acted on from where the agent stands."""
+    """The places that the agent can act on from its place."""
     here = frozenset({known.at} - {""})
     return here.union(*(spot for spot in known.spots if spot & here))
 
 
-def _there(known: Known, place: str) -> list[str]:
-    """What can be done with a place in reach."""
+def _commands_at(known: Known, place: str) -> list[str]:
+    """The commands for a place in reach."""
     held, things = known.held, known.seen.get(place) or ()
     commands = []
     if place not in known.seen:
@@ -146,12 +146,12 @@ def _there(known: Known, place: str) -> list[str]:
 
 
 def seen(known: Known) -> dict[str, list[str] | str]:
-    """The places that were looked at and their last contents; "" for a closed place."""
+    """The last known contents of the places that were looked at; "" for a place that was always closed."""
     return {place: "" if things is None else list(things) for place, things in known.seen.items()}
 
 
 def kind_of(name: str) -> str:
-    """What a numbered thing or place is: "mug" of "mug 2"."""
+    """The kind of a numbered thing or place: "mug" of "mug 2"."""
     return name.split(" ", 1)[0]
 
 
@@ -163,16 +163,16 @@ _GOAL = re.compile(r"Your task is to: (?P<goal>[^\n]{1,400})")
 _STATES = {"heat": "hot", "cool": "cold", "clean": "clean"}
 _WANTED = {"hot": "heat", "heat": "heat", "cold": "cool", "cool": "cool", "clean": "clean"}
 _ELSEWHERE = ("go to ", "close ", "examine ")
-_AT_MOST = 4
-"""Things seen that a line names; more of them only cost tokens."""
+_MAX_NAMES = 4
+"""The most things in a line; more would only cost tokens."""
 
 
 @dataclass(frozen=True)
 class Notebook:
-    """The task, and the places looked at since what is held last changed.
+    """The task, and the places visited since the held object last changed.
 
-    With `focus`, commands beside the task are not offered; what is left to be done here stands in the line, and where a
-    thing that is ready goes.
+    With `focus`, only commands that serve the task are offered; the line also names the commands possible here, and the
+    places where a finished object goes. `hand` is the held object and the treatments of all objects.
     """
 
     goal: str = ""
@@ -181,69 +181,67 @@ class Notebook:
     visited: frozenset[str] = frozenset()
 
     def after(self, known: Known) -> Notebook:
-        """The notebook once this is known."""
+        """The notebook for new knowledge."""
         hand = (known.held, known.treated)
         visited = self.visited if hand == self.hand else frozenset()
         return replace(self, hand=hand, visited=visited | ({known.at} - {""}))
 
     def choices(self, commands: Sequence[str]) -> list[str]:
-        """The commands without going where one has been and, with `focus`, without those beside the task.
-
-        All of them if nothing else is left.
-        """
+        """The commands that go to no visited place and, with `focus`, serve the task; all commands if none is left."""
         fresh = [c for c in commands if not (c.startswith("go to ") and c.removeprefix("go to ") in self.visited)]
         if self.focus:
             fresh = [command for command in fresh if self._fits(command)]
         return fresh or list(commands)
 
     def line(self, known: Known) -> str:
-        """The goal, what is held, and the things seen whose name is in the task, in one line."""
-        asked = self._asked()
+        """One line with the goal, the held object, and the seen things that the task names."""
+        words = self._words()
         done = {how for how, thing in known.treated if thing == known.held and how in _STATES}
         due = self._due() - done
         states = [*sorted(_STATES[how] for how in done), *sorted(f"not {_STATES[how]} yet" for how in due)]
         held = f"{known.held} ({', '.join(states)})" if states and known.held else known.held or "nothing"
-        stray = bool(known.held) and kind_of(known.held) not in asked
+        stray = bool(known.held) and kind_of(known.held) not in words
         if stray:
             held = f"{known.held}, which the task does not name"
-        seen = [f"{t} at {place}" for place, things in known.seen.items() for t in things or () if kind_of(t) in asked]
-        said = f"Task: {self.goal} You hold: {held}."
+        seen = [f"{t} at {place}" for place, things in known.seen.items() for t in things or () if kind_of(t) in words]
+        line = f"Task: {self.goal} You hold: {held}."
         if seen or not known.held or stray:
-            said += f" Seen of it: {', '.join(seen[:_AT_MOST]) or 'nothing yet'}."
+            line += f" Seen of it: {', '.join(seen[:_MAX_NAMES]) or 'nothing yet'}."
         if not self.focus:
-            return said
-        goes = (
-            [place for place in known.places if kind_of(place) in asked] if known.held and not stray and not due else []
+            return line
+        targets = (
+            [place for place in known.places if kind_of(place) in words] if known.held and not stray and not due else []
         )
         here = [c for c in self.choices(choices(known)) if not c.startswith(_ELSEWHERE)]
-        said += f" It goes to: {', '.join(goes[:_AT_MOST])}." if goes else ""
-        return f"{said} Here: {', '.join(here[:_AT_MOST])}." if here else said
+        line += f" It goes to: {', '.join(targets[:_MAX_NAMES])}." if targets else ""
+        return f"{line} Here: {', '.join(here[:_MAX_NAMES])}." if here else line
 
-    def _asked(self) -> frozenset[str]:
+    def _words(self) -> frozenset[str]:
+        """The words of the goal."""
         return frozenset(re.findall(r"[a-z]+", self.goal.lower()))
 
     def _due(self) -> frozenset[str]:
-        """What the task wants done to a thing before it is put down."""
-        return frozenset(how for word, how in _WANTED.items() if word in self._asked())
+        """The treatments that the task wants before the thing is put down."""
+        return frozenset(how for word, how in _WANTED.items() if word in self._words())
 
     def _fits(self, command: str) -> bool:
-        """Whether a command serves the task, as far as its words tell.
+        """Whether a command serves the task, by the words of both.
 
-        Taken is what the task names, unless it is ready and where it goes; put down what is ready, where it goes;
-        heated, cooled or cleaned as the task says. With a full hand only the place where the thing goes is opened; a
-        lamp is lit with a full hand alone.
+        It takes a thing that the task names, unless the thing is ready and at its target; treats as the task says; and
+        puts a ready thing down at its target. With a thing in hand, it opens only the target; it lights a lamp only
+        with a thing in hand.
         """
-        asked, (verb, _, rest) = self._asked(), command.partition(" ")
+        words, (verb, _, rest) = self._words(), command.partition(" ")
         if verb == "open":
-            return not self.hand[0] or kind_of(rest) in asked
+            return not self.hand[0] or kind_of(rest) in words
         if verb == "use":
             return bool(self.hand[0])
         if verb not in ("take", "move"):
             return verb not in _STATES or verb in self._due()
         thing, _, place = rest.partition(" from " if verb == "take" else " to ")
         ready = self._due() <= {how for how, treated in self.hand[1] if treated == thing}
-        there = ready and kind_of(place) in asked
-        return there if verb == "move" else kind_of(thing) in asked and not there
+        delivered = ready and kind_of(place) in words
+        return delivered if verb == "move" else kind_of(thing) in words and not delivered
 
 
 def open_notebook(observation: str, focus: bool = False) -> Notebook:
@@ -253,7 +251,7 @@ def open_notebook(observation: str, focus: bool = False) -> Notebook:
 
 
 def noted(trajectory: Trajectory, focus: bool = False) -> Trajectory:
-    """A worked trajectory with the line under each of its observations, as an agent with a notebook sees it."""
+    """A trajectory with the notebook's line below each observation, as an agent with a notebook sees it."""
     book, known, steps = open_notebook(trajectory.task, focus), begin(trajectory.task), []
     for step in trajectory.steps:
         known = after(known, step.action, step.observation)

@@ -1,8 +1,8 @@
 """ALFWorld's engine for another process, as `serving.py` runs it.
 
 It needs `textworld` and `alfworld` and nothing of Seasoned. Requests: {"do": "load", "game": path} begins a game,
-{"do": "step", "command": text} goes on with it. A reply has "observation" and "won". Always holds: no expression of a
-game file is run as Python.
+{"do": "step", "command": text} executes a command. A reply has "observation" and "won". Always holds: no expression of
+a game file is run as Python.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ PACKAGES = ("alfworld", "textworld")
 
 
 def evaluate(expression: str, variables: Mapping[str, Any]) -> Any:
-    """An expression of a game's grammar, such as `o.indefinite + ' ' + o.name` or `r.name or r.id`.
+    """The value of an expression of a game's grammar, such as `o.indefinite + ' ' + o.name` or `r.name or r.id`.
 
-    The engine hands these to Python's eval, and a game file may come from anywhere.
+    The engine itself passes these expressions to Python's eval, although a game file may come from anywhere.
 
     Raises:
-        ValueError: it is anything but texts, public attributes of variables, `+`, `or` and `and`.
+        ValueError: the expression has other parts than texts, public attributes of variables, `+`, `or` and `and`.
     """
 
     def value(node: ast.AST) -> Any:
@@ -39,16 +39,16 @@ def evaluate(expression: str, variables: Mapping[str, Any]) -> Any:
             ends = isinstance(node.op, ast.Or)
             parts = [value(part) for part in node.values]
             return next((part for part in parts if bool(part) is ends), parts[-1])
-        raise ValueError(f"the expression {expression[:80]!r} is not one of a game of ALFWorld")
+        raise ValueError(f"{expression[:80]!r} is not an expression of a game of ALFWorld")
 
     return value(ast.parse(expression.strip(), mode="eval").body)
 
 
 def tame() -> None:
-    """Makes the engine run no expressions of a game file, and do the same work once.
+    """Patch the engine: it runs no expressions of a game file, and caches repeated work.
 
-    It parses every template again at each step, and translates a game four times: for a planner that is not used here
-    too. All of these are pure functions of their text.
+    Unpatched, it parses every template again at each step and translates a game four times, also for a planner that is
+    not used here. All of these are pure functions of their text.
     """
     textgen: Any = import_module("textworld.envs.pddl.textgen")
     planner: Any = import_module("fast_downward")
@@ -65,7 +65,7 @@ def tame() -> None:
 
 
 class Games:
-    """The engine with one game in it. A game that is begun again is not read again."""
+    """The engine with one game at a time; to begin the same game again does not read it again."""
 
     def __init__(self) -> None:
         textworld = import_module("textworld")
@@ -76,24 +76,24 @@ class Games:
         self._game = ""
 
     def load(self, game: str) -> dict[str, Any]:
-        """Begins a game; its first observation."""
+        """Begin a game, and return its first observation."""
         if self._game != game:
             self._game = ""
             self._env.load(game)
         self._game = game
-        return self._said(self._env.reset())
+        return self._reply(self._env.reset())
 
     def step(self, command: str) -> dict[str, Any]:
-        """Does one command; "Nothing happens." where the engine does not know it."""
+        """Execute a command; the observation of an unknown one is "Nothing happens."."""
         if not self._game:
             raise ValueError("no game was begun")
-        return self._said(self._env.step(command)[0])
+        return self._reply(self._env.step(command)[0])
 
-    def _said(self, state: Any) -> dict[str, Any]:
+    def _reply(self, state: Any) -> dict[str, Any]:
         return {"observation": str(state["feedback"]), "won": bool(state["won"])}
 
 
 def begin() -> dict[str, Callable[..., dict[str, Any]]]:
-    """What the engine does: "load" begins a game, "step" goes on with it."""
+    """The engine's functions by request."""
     games = Games()
     return {"load": games.load, "step": games.step}

@@ -1,8 +1,7 @@
-"""ALFWorld's household games as an Environment: the engine in a worker process, its text in one form.
+"""ALFWorld's household games as an Environment: the engine runs in a worker process, and its text has one form.
 
-Always holds: putting down reads `move X to Y` and an arrival shows only what is there, whichever version the game file
-is of; whatever an action holds, a step gives Gymnasium's five values; an engine that fails is replaced once, as
-`Episode` does it.
+Always holds: for games of every version, the command to put down is `move X to Y` and an arrival shows only what is
+there; for any action, a step returns Gymnasium's five values; an engine that fails is replaced once, by `Episode`.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ from seasoned.types import Task
 
 OK = "OK."
 MAX_ACTION = 200
-"""Characters above which an action cannot be a command."""
+"""The most characters of a command."""
 
 _PLACE, _THING = 'such as "drawer 2"', 'such as "mug 1"'
 CALLS = Calls(
@@ -47,7 +46,7 @@ CALLS = Calls(
         form("use", "Switches a lamp on.", "use {object}", object='such as "desklamp 1"'),
     )
 )
-"""The commands of the instruction as tools."""
+"""The instruction's commands as tools."""
 
 _ARRIVAL = re.compile(r"^You arrive at [^.\n]*\.\s*")
 _OLD_PUT = re.compile(r"^You put the (?P<thing>.+?) (?:in/on|into|in|on) the (?P<place>.+?)\.$")
@@ -60,10 +59,10 @@ _THOUGHT = re.compile(r"(?:think|thought)\s*[:\[]", re.IGNORECASE)
 
 @dataclass(eq=False)
 class AlfworldEnvironment:
-    """One game at a time. It holds a worker from `reset` to the end of the episode or `close`.
+    """Plays one game at a time; holds a worker from `reset` to the end of the episode or `close`.
 
-    After `max_steps` commands the episode is cut off, and after so many thoughts as well. With `notebook`, one is kept
-    for the agent; with `focus`, it leaves out taking what the task does not name.
+    After `max_steps` commands, or as many thoughts, the episode is truncated. With `notebook`, each observation ends
+    with a line of a `Notebook`, and "choices" are its choices; `focus` is the notebook's.
     """
 
     workers: Workers
@@ -79,15 +78,15 @@ class AlfworldEnvironment:
     _known: Known = field(default_factory=Known, init=False)
 
     def __post_init__(self) -> None:
-        """Takes no worker yet."""
+        """Take no worker yet."""
         self._episode = Episode(self.workers)
 
     def reset(self, task: Task, *, seed: int | None = None) -> tuple[str, dict[str, Any]]:
-        """Begins a game: the room and the task; the info of `step`, and tools. `seed` changes nothing.
+        """Begin a game: return the room and the task, and the info of `step` with tools. `seed` has no effect.
 
         Raises:
             DataError: the task names no game that can be played.
-            InfrastructureError: the engine failed, twice.
+            InfrastructureError: the engine failed twice.
         """
         self.close()
         path = Path(str(task.data.get("game", "")))
@@ -98,16 +97,16 @@ class AlfworldEnvironment:
         return observation, {**self._info(), **CALLS.info}
 
     def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
-        """Does one command. A thought (`think: ..`) is answered and reaches no engine.
+        """Execute one command; a thought (`think: ..`) does not reach the engine.
 
         Returns:
-            observation, reward (1.0 when the task is done), terminated, truncated, info. `info` has "choices" (the
-            commands that follow from what was read), "seen" (what each place held), "invalid": True where nothing
-            happened, and at the end "success".
+            observation, reward (1.0 if the task is done), terminated, truncated, info. `info` has "choices" (the
+            commands that are possible by the observations so far), "seen" (the last known contents of each place),
+            "invalid": True if nothing happened, and at the end "success".
 
         Raises:
-            ContractError: There was no `reset`, or the game has ended.
-            InfrastructureError: the engine failed, twice.
+            ContractError: there was no `reset`, or the game has ended.
+            InfrastructureError: the engine failed twice.
         """
         if self._game is None:
             raise ContractError("step was called before reset or after the end of the game: call reset(task) first")
@@ -116,17 +115,17 @@ class AlfworldEnvironment:
             self._thoughts += 1
             return self._result(OK, False)
         command = command_of(action)
-        # An empty or endless text is a step like any other that the engine does not understand.
-        done = _put_down(command, self._moves) if len(command) <= MAX_ACTION else ""
+        # A text that is too long counts as a step with an unknown command.
+        for_engine = _put_down(command, self._moves) if len(command) <= MAX_ACTION else ""
         self._steps += 1
-        reply = self._episode.ask("step", command=done)
+        reply = self._episode.ask("step", command=for_engine)
         observation = shown(reply["observation"])
         self._known = after(self._known, command, observation)
         self._book = self._book.after(self._known)
         return self._result(observation, bool(reply["won"]))
 
     def close(self) -> None:
-        """Ends the game, if one is open, and gives its worker back. May be called again."""
+        """End the game, if there is one, and release its worker. Calling it again does nothing."""
         self._game = None
         self._episode.close()
 
@@ -148,7 +147,7 @@ class AlfworldEnvironment:
 
 
 def command_of(action: str) -> str:
-    """An action as a command: one line in lower case, without a prompt sign or a full stop, `move` for putting down."""
+    """An action as a command: one line in lower case, without ">" or a full stop, with `move` for putting down."""
     text = " ".join("".join(c if c.isprintable() else " " for c in action[: 2 * MAX_ACTION]).split()).casefold()
     text = text.lstrip("> ").rstrip(". ")
     put = _PUT.fullmatch(text)
@@ -158,7 +157,7 @@ def command_of(action: str) -> str:
 
 
 def shown(observation: str) -> str:
-    """What the engine says, without its banner and where one arrived, and with "You move the X to the Y."."""
+    """The engine's text without its banner and arrivals, and with "You move the X to the Y." for putting down."""
     text = observation.strip()
     if text.startswith("-="):
         text = text.partition("\n")[2].strip()
@@ -168,6 +167,6 @@ def shown(observation: str) -> str:
 
 
 def _put_down(command: str, moves: str) -> str:
-    """The command in the words that the game wants."""
+    """The command in the words of the game's grammar."""
     put = _PUT.fullmatch(command)
     return moves.format(thing=put["moved"], place=put["to"]) if put and put["moved"] else command

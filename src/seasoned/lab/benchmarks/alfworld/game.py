@@ -1,7 +1,7 @@
-"""One game file of ALFWorld, read without its engine: what is asked, what the room shows, how it was solved.
+"""One game file of ALFWorld, read without its engine: the goal, the room's first text, the walkthrough.
 
-Always holds: nothing in the file is run; whatever cannot be played is a `DataError` that names the file and what is
-wrong with it; and `Game.text` is, letter by letter, what the engine shows first, without its banner.
+Always holds: nothing in the file is run; a file that cannot be played raises a `DataError` that names the file and the
+fault; `Game.text` is exactly the engine's first text without its banner.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ KINDS = {
     "look_at_obj": "examine",
     "pick_two_obj": "puttwo",
 }
-"""How the folder of a game begins, and the category."""
+"""The categories, by how the names of their folders begin."""
 CATEGORIES = tuple(KINDS.values())
 MAX_BYTES = 16 * 1024 * 1024
 ROOM = "You are in the middle of a room. Looking quickly around you, you see "
@@ -40,10 +40,10 @@ _MOVES = re.compile(r'template\s*::\s*"(?P<verb>move|put) \{o\} (?P<link>[\w/]{1
 
 @dataclass(frozen=True)
 class Game:
-    """What a game file says.
+    """The contents of a game file.
 
-    `moves` is how the engine wants an object put down: "move {thing} to {place}" or the older "put {thing} in/on
-    {place}". `walkthrough` is empty where the file has none, `solvable` False where it says so.
+    `moves` is the engine's command for putting an object down: "move {thing} to {place}" or the older "put {thing}
+    in/on {place}". `walkthrough` is empty if the file has none; `solvable` is False if the file says so.
     """
 
     category: str
@@ -56,29 +56,29 @@ class Game:
 
 
 def category_of(path: Path) -> str:
-    """The category of a game, from the nearest folder above it that names one, or ""."""
-    named = (category for part in path.parts[-2::-1] for kind, category in KINDS.items() if part.startswith(kind))
-    return next(named, "")
+    """The category of a game, by the nearest folder above it that names one; else ""."""
+    parts = path.parts[-2::-1]
+    return next((category for part in parts for kind, category in KINDS.items() if part.startswith(kind)), "")
 
 
 def read_game(path: Path) -> Game:
-    """Read a game file; DataError if it is not a game, or cannot be played here."""
+    """Read a game file; DataError if it is not a game, or this engine cannot play it."""
     try:
         raw = read_json(path, dict, MAX_BYTES)
     except DataError as error:
-        raise DataError(f"{path} is no game: {error}") from error
+        raise DataError(f"{path} is not a game: {error}") from error
     domain, problem, grammar = (_text(raw, key, path) for key in ("pddl_domain", "pddl_problem", "grammar"))
     category = category_of(path)
     if not category:
         raise DataError(
-            f"no folder above {path} begins with one of {', '.join(KINDS)}, which says what kind of game it is"
+            f"the kind of the game {path} is unknown: no folder above it begins with one of {', '.join(KINDS)}"
         )
     task, moves = _TASK.search(grammar), _MOVES.search(grammar)
     goal = _GOAL.search(_unquoted(task[1])) if task else None
     if not goal or not moves:
-        what = "no action that puts something down" if goal else 'no task ("Your task is to: ..")'
+        missing = "action that puts something down" if goal else 'task ("Your task is to: ..")'
         raise DataError(
-            f"the grammar of {path} has {what}: the file is of an older version of ALFWorld; get the present one"
+            f"the grammar of {path} has no {missing}: it is from an older version of ALFWorld; get the current one"
         )
     places = room(problem)
     if not places:
@@ -97,16 +97,16 @@ def read_game(path: Path) -> Game:
 
 
 def room(problem: str) -> list[str]:
-    """The places of a room in the engine's order and with its names, such as "drawer 2"."""
+    """The places of a room, with the engine's names (such as "drawer 2") and in its order."""
     names = numbered(entity.lower() for entity in _ENTITY.findall(problem))
     places = sorted({place.lower() for place in _PLACE.findall(problem)})
     return [names.get(place, place) for place in places]
 
 
 def numbered(entities: Iterable[str]) -> dict[str, str]:
-    """The engine's names of all receptacles and things of a game, by their ids as its problem has them, in lower case.
+    """The engine's names of receptacles and things, by their ids in the game's problem, in lower case.
 
-    ALFWorld numbers the things of a kind backwards along their sorted ids, and names a basin after what it is part of.
+    ALFWorld numbers the things of a kind in descending order of their ids, and names a basin after what it is part of.
     """
     kinds: defaultdict[str, list[str]] = defaultdict(list)
     for entity in sorted(set(entities), reverse=True):
@@ -115,14 +115,14 @@ def numbered(entities: Iterable[str]) -> dict[str, str]:
 
 
 def goal_of(text: str) -> str:
-    """The goal in a task's text, without the room; a text of another form is returned as it is."""
+    """The goal in a task's text, without the room; a text of another form stays as it is."""
     goal = _GOAL.search(text)
     return " ".join(goal[1].split()) if goal else text
 
 
 def _listed(places: list[str]) -> str:
-    named = [f"a {place}" for place in places]
-    return f"{', '.join(named[:-1])}, and {named[-1]}" if len(named) > 1 else named[0]
+    names = [f"a {place}" for place in places]
+    return f"{', '.join(names[:-1])}, and {names[-1]}" if len(names) > 1 else names[0]
 
 
 def _unquoted(text: str) -> str:
@@ -135,5 +135,5 @@ def _unquoted(text: str) -> str:
 def _text(raw: Mapping[str, object], key: str, path: Path) -> str:
     value = raw.get(key)
     if not isinstance(value, str):
-        raise DataError(f"{path} should have the text {key!r}, but has none: it is broken, or no game of ALFWorld")
+        raise DataError(f"{path} should have a text {key!r}, but has none: it is broken, or not a game of ALFWorld")
     return value

@@ -1,8 +1,8 @@
-"""Makes new ALFWorld games of all six types, each proven by playing it to its end.
+"""Generates ALFWorld games of all six types, and verifies each by playing it on the real engine.
 
-A game is drawn (room, thing, target, where everything lies), its walkthrough is constructed from that knowledge, and
-the real engine plays it. Always holds: the same seed gives the same files, byte for byte; the types come in equal
-numbers; no game is written whose walkthrough the engine has not played to a win with its last command.
+It draws a game (room, thing, target, the places of all things), constructs a walkthrough, and lets the engine play it.
+Always holds: the same seed gives the same files, byte for byte; the types have equal numbers of games; a game is
+written only if its walkthrough wins on the engine with its last command.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _MOST_AT_ONCE = 4
 
 @dataclass(frozen=True)
 class TaskType:
-    """One of the six types, as `data/alfworld_rooms.toml` tells of it."""
+    """One of the six types, from `data/alfworld_rooms.toml`."""
 
     name: str
     rooms: Mapping[str, int]
@@ -57,7 +57,7 @@ class TaskType:
 
     @property
     def lit(self) -> bool:
-        """Whether a thing is looked at in the light of a lamp, and put nowhere."""
+        """Whether the task is to look at a thing under a lamp, not to put it somewhere."""
         return self.tool == LAMP
 
 
@@ -67,7 +67,7 @@ TASK_TYPES = tuple(TaskType(**task) for task in FACTS["task"])
 
 @dataclass(frozen=True)
 class Draft:
-    """A game drawn: the folder that names it, the text of its file, and the walkthrough in it."""
+    """A drawn game: its folder, the text of its file, and its walkthrough."""
 
     folder: str
     text: str
@@ -77,34 +77,37 @@ class Draft:
 def generate(
     games: int, seed: int, out: Path, *, python: str | None = None, progress: Callable[[int, int], None] | None = None
 ) -> list[Path]:
-    """Writes new games as `<type>-<Thing>-None-<Target>-<room>/trial_<id>/game.tw-pddl` under `out`, in this order.
+    """Write new games below `out`, each as `<type>-<Thing>-None-<Target>-<room>/trial_<id>/game.tw-pddl`.
 
-    Called again with the same arguments, it takes up where it was cut off. The first n games are the same however many
-    there are. `python` has alfworld 0.4.2; None is the environment that `seasoned bench install alfworld` made.
-    `progress` is called with the games done and the games asked for.
+    A second call with the same arguments continues an interrupted one. The first n games do not depend on `games`.
+    `python` has alfworld 0.4.2; None: the environment that `seasoned bench install alfworld` made. `progress` is called
+    with the finished games and `games`.
+
+    Returns:
+        The paths of the files, in the order of the games.
 
     Raises:
-        ConfigError: A number is out of range, there is no environment, or `out` has other games in it.
-        DataError: No game of a type could be drawn that the engine plays to a win, or a file could not be written.
+        ConfigError: a number is out of range, there is no environment, or `out` contains other games.
+        DataError: no drawn game of a type wins on the engine, or a file cannot be written.
     """
     if not 1 <= games <= MOST_GAMES:
         raise ConfigError(f"the number of games should be from 1 to {MOST_GAMES}, but is {games}")
     trials = [f"trial_s{seed}_{index:04d}" for index in range(games)]
     _check_free(out, set(trials))
-    own_python = python or str(interpreter("alfworld"))
-    household = read_household(own_python)
+    python = python or str(interpreter("alfworld"))
+    household = read_household(python)
     taken: set[str] = set()
     candidates = [_drafts(household, seed, index, trial, taken) for index, trial in enumerate(trials)]
     pool = ThreadPoolExecutor(min(os.cpu_count() or 1, _MOST_AT_ONCE))
     written: list[Path] = []
     try:
         with (
-            closing(workers(own_python, _SECONDS)) as engine,
+            closing(workers(python, _SECONDS)) as engine,
             tempfile.TemporaryDirectory(prefix="seasoned-games-") as scratch,
         ):
-            prove = partial(_first_proven, out, Path(scratch), engine)
+            write = partial(_write_first_winning, out, Path(scratch), engine)
             try:
-                for path in pool.map(prove, trials, candidates):
+                for path in pool.map(write, trials, candidates):
                     written.append(path)
                     if progress:
                         progress(len(written), games)
@@ -116,16 +119,16 @@ def generate(
 
 
 def _check_free(out: Path, trials: set[str]) -> None:
-    """Games of another call in the folder would be taken for games of this one."""
+    """Check that the folder has no other games, which would be mistaken for games of this call."""
     if out.exists() and not out.is_dir():
         raise ConfigError(f"{out} should be a folder for the games, but is a file")
     other = next((path for path in sorted(out.rglob(FILE)) if path.parent.name not in trials), None)
     if other:
-        raise ConfigError(f"{out} has other games in it, such as {other.relative_to(out)}: give a new or empty folder")
+        raise ConfigError(f"{out} has other games in it, such as {other.relative_to(out)}: name a new or empty folder")
 
 
 def _drafts(household: Household, seed: int, index: int, trial: str, taken: set[str]) -> Iterator[Draft]:
-    """Games to try, all of one type. The first is drawn at once, and asks what none in `taken` asks, if it can."""
+    """Games to try, all of one type; the first is drawn at once, if possible with a task that is not in `taken`."""
     kind = TASK_TYPES[index % len(TASK_TYPES)]
     rng = random.Random(f"alfworld-{seed}-{index}")
     drawn = (draw(household, kind, trial, rng) for _ in range(_TRIES))
@@ -138,20 +141,20 @@ def _drafts(household: Household, seed: int, index: int, trial: str, taken: set[
     return chain([first], possible)
 
 
-def _first_proven(out: Path, scratch: Path, engine: Workers, trial: str, drafts: Iterator[Draft]) -> Path:
-    """Writes the first of the games that the engine plays to a win, or finds it written."""
+def _write_first_winning(out: Path, scratch: Path, engine: Workers, trial: str, drafts: Iterator[Draft]) -> Path:
+    """Write the first of the drafts that wins on the engine, unless its file exists; return its path."""
     why = "there is no room for it"
     for number, draft in enumerate(drafts):
         path, text = out / draft.folder / trial / FILE, draft.text.encode("utf-8")
         if path.is_file() and path.read_bytes() == text:
-            return path  # a call that was cut off had proven it
-        unproven = scratch / f"{trial}-{number}.tw-pddl"
-        unproven.write_bytes(text)
+            return path  # an interrupted call has verified it
+        unverified = scratch / f"{trial}-{number}.tw-pddl"
+        unverified.write_bytes(text)
         try:
-            fault = _play(unproven, draft.walkthrough, engine)
-        except InfrastructureError:  # a worker that died says nothing about the game
-            fault = _play(unproven, draft.walkthrough, engine)
-        unproven.unlink()
+            fault = _play(unverified, draft.walkthrough, engine)
+        except InfrastructureError:  # not the game's fault: try it once more
+            fault = _play(unverified, draft.walkthrough, engine)
+        unverified.unlink()
         if not fault:
             path.parent.mkdir(parents=True, exist_ok=True)
             unfinished = path.with_name(f".{FILE}.partial")
@@ -163,7 +166,7 @@ def _first_proven(out: Path, scratch: Path, engine: Workers, trial: str, drafts:
 
 
 def _play(path: Path, walkthrough: Sequence[str], engine: Workers) -> str:
-    """Plays a walkthrough; "" if its last command and none before it wins, else what went wrong."""
+    """Play a walkthrough; return "" if its last command and no earlier one wins, else the fault."""
     with engine.lent() as worker:
         try:
             state = worker.ask("load", game=str(path.resolve()))
@@ -179,18 +182,18 @@ def _play(path: Path, walkthrough: Sequence[str], engine: Workers) -> str:
 
 
 def draw(household: Household, kind: TaskType, trial: str, rng: random.Random) -> Draft | None:
-    """One game of a type, unproven, called `trial`; None where chance chose a room or a thing that gives none."""
+    """Draw one unverified game of a type, named `trial`; None if the drawn room or thing allows no game."""
     room = _room(household, kind, rng)
     choice = _thing_and_target(household, room, kind, rng)
     if choice is None:
         return None
     thing, target = choice
-    wanted = rng.choices((1, 2, 3, 4), kind.copies)[0]
-    things = scatter(room, household, rng, thing, wanted, but_not=(target, kind.tool))
-    of_it = [t for t in things if t.type == thing]
-    if len(of_it) < kind.take:
+    copies = rng.choices((1, 2, 3, 4), kind.copies)[0]
+    things = scatter(room, household, rng, thing, copies, but_not=(target, kind.tool))
+    of_type = [t for t in things if t.type == thing]
+    if len(of_type) < kind.take:
         return None
-    walk = _walkthrough(room, things, rng.sample(of_it, kind.take), kind, target, rng)
+    walk = _walkthrough(room, things, rng.sample(of_type, kind.take), kind, target, rng)
     pddl, sentences = household.goals[kind.name]
     goal = pddl.format(obj=thing, recep=target, toggle=target)
     sentence = rng.choice(sentences).format(obj=thing.lower(), recep=target.lower(), toggle=target.lower())
@@ -201,12 +204,12 @@ def draw(household: Household, kind: TaskType, trial: str, rng: random.Random) -
 def _room(household: Household, kind: TaskType, rng: random.Random) -> Room:
     rooms = [room for _, room in sorted(household.rooms.items()) if room.kind in kind.rooms]
     fit = [room for room in rooms if not kind.lit or LAMP in room.fixtures]
-    of_kind = Counter(room.kind for room in fit)
-    return rng.choices(fit, [kind.rooms[room.kind] / of_kind[room.kind] for room in fit])[0]
+    counts = Counter(room.kind for room in fit)
+    return rng.choices(fit, [kind.rooms[room.kind] / counts[room.kind] for room in fit])[0]
 
 
 def _thing_and_target(household: Household, room: Room, kind: TaskType, rng: random.Random) -> tuple[str, str] | None:
-    """A type of thing, and the type of receptacle it has to come into or the lamp; the thing can lie elsewhere, too."""
+    """A type of thing that also fits elsewhere, and its target: a type of receptacle or the lamp; None if none fits."""
     able = [thing for thing in room.things if not kind.able or thing in household.able[kind.able]]
     if kind.lit:
         return (rng.choice(able), LAMP) if able else None
@@ -223,15 +226,15 @@ def _thing_and_target(household: Household, room: Room, kind: TaskType, rng: ran
 def _walkthrough(
     room: Room, things: Sequence[Thing], chosen: Sequence[Thing], kind: TaskType, target: str, rng: random.Random
 ) -> list[str]:
-    """The commands that solve the game for one who knows where everything is."""
-    called = names([*(place.id for place in room.places), *(thing.id for thing in things)])
+    """The commands that solve the game, from the places of all things."""
+    name_of = names([*(place.id for place in room.places), *(thing.id for thing in things)])
     walk: list[str] = []
     here: Place | None = None
     opened: set[str] = set()
 
     def go(place: Place, *, inside: bool = True) -> str:
         nonlocal here
-        name = called[place.id]
+        name = name_of[place.id]
         if place != here:
             walk.append(f"go to {name}")
             here = place
@@ -244,12 +247,12 @@ def _walkthrough(
     lamp = next((thing for thing in things if kind.lit and thing.type == LAMP), None)
     end = lamp.place if lamp else rng.choice([p for p in room.places if p.type == target and not p.stuck])
     for thing in chosen:
-        name = called[thing.id]
+        name = name_of[thing.id]
         at = go(thing.place)
         walk.append(f"take {name} from {at}")
         if tool:
             at = go(tool, inside=False)
             walk.append(f"{kind.verb} {name} with {at}")
         at = go(end, inside=not lamp)
-        walk.append(f"use {called[lamp.id]}" if lamp else f"move {name} to {at}")
+        walk.append(f"use {name_of[lamp.id]}" if lamp else f"move {name} to {at}")
     return walk

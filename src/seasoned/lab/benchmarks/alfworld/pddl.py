@@ -1,7 +1,6 @@
-"""A room with things in it as the text of a game: names as the engine gives them, the PDDL problem, the game file.
+"""A room with things as the text of a game: the engine's names, the PDDL problem, the game file.
 
-Always holds: an id is written as TextWorld can read it, two ids never become one, and `names` gives every receptacle
-and thing the name by which the player will know it.
+Always holds: TextWorld can read every id; two ids never become one; `names` are the names that the player sees.
 """
 
 from __future__ import annotations
@@ -14,9 +13,9 @@ from seasoned.lab.benchmarks.alfworld.rooms import Household, Room, Thing
 
 _MANGLED = {"|": "_bar_", "+": "_plus_", "-": "_minus_", ".": "_dot_", ",": "_comma_"}
 _START = "loc|0|-99|0|30"
-"""Where the player begins: beside no receptacle, and so in the middle of the room."""
+"""The player's first location: beside no receptacle, so in the middle of the room."""
 
-# The domain's actions speak of these types by name, so a game without one of them cannot be loaded.
+# The domain's actions name these types, so the engine cannot load a game without one of them.
 _OBJECT_TYPES = ("ButterKnife", "Knife")
 _RECEPTACLE_TYPES = ("SinkBasin", "Microwave", "Fridge")
 
@@ -24,22 +23,22 @@ _ABILITIES = ("Cleanable", "Heatable", "Coolable", "Sliceable", "Toggleable")
 
 
 def mangle(id_: str) -> str:
-    """An id as a word of PDDL: `Mug|+00.12` becomes `Mug_bar__plus_00_dot_12`."""
+    """An id as a PDDL name: `Mug|+00.12` becomes `Mug_bar__plus_00_dot_12`."""
     return "".join(_MANGLED.get(sign, sign) for sign in id_)
 
 
 def names(ids: Iterable[str]) -> dict[str, str]:
-    """The engine's names, such as `mug 2`, of all ids of a game."""
-    low = {id_: mangle(id_).lower() for id_ in ids}
-    called = numbered(low.values())
-    return {id_: called[one] for id_, one in low.items()}
+    """The engine's names of all ids of a game, such as `mug 2`."""
+    mangled = {id_: mangle(id_).lower() for id_ in ids}
+    by_mangled = numbered(mangled.values())
+    return {id_: by_mangled[one] for id_, one in mangled.items()}
 
 
 def problem(name: str, room: Room, things: Sequence[Thing], goal: str, household: Household) -> str:
-    """The PDDL problem: every id and type declared, what lies where, what can be done with it, and the goal.
+    """The PDDL problem: all ids and types, the places and abilities of the things, and the goal.
 
-    `name` has letters, digits and underscores. `goal` is as the package writes it, filled in; its last bracket closes
-    the problem.
+    `name` has letters, digits and underscores. `goal` is the package's template, filled in; its last bracket closes the
+    problem.
     """
     object_types = sorted({*_OBJECT_TYPES, *(thing.type for thing in things)})
     receptacle_types = sorted({*_RECEPTACLE_TYPES, *(place.type for place in room.places)})
@@ -66,7 +65,7 @@ def problem(name: str, room: Room, things: Sequence[Thing], goal: str, household
 
 
 def game_file(household: Household, problem: str, sentence: str, walkthrough: Sequence[str]) -> str:
-    """The text of a `game.tw-pddl`: one JSON object with ALFWorld's own five keys."""
+    """The text of a `game.tw-pddl`: a JSON object with ALFWorld's five keys."""
     game = {
         "pddl_domain": household.domain,
         "grammar": household.grammar.replace("UNKNOWN GOAL", sentence),

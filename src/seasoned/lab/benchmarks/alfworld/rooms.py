@@ -1,9 +1,9 @@
-"""The rooms of ALFWorld's household and what lies in them, for new games.
+"""The rooms of ALFWorld's household and the things in them, for new games.
 
-All facts (which rooms there are, what fits where, what can be heated, the domain, the grammar and the goals) are asked
-of the installed `alfworld` package through the environment's own Python; nothing of it is copied here. Always holds: a
-room has the same furniture in every game, no two receptacles share a location, a thing lies where it fits, and a thing
-that has to be put somewhere does not lie there already.
+All facts (rooms, what fits where, what can be heated, the domain, the grammar, the goals) come from the installed
+`alfworld` package, through the Python of its environment; none is copied here. Always holds: a room has the same
+furniture in every game; no two receptacles share a location; a thing lies where it fits; a thing to be put somewhere is
+not there already.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from seasoned.lab.benchmarks.base import DATA, read_toml
 from seasoned.lab.benchmarks.worker import passed_on
 
 KINDS = {0: "kitchen", 2: "living room", 3: "bedroom", 4: "bathroom"}
-"""What the hundreds of a room's number say."""
+"""The kind of a room, by the hundreds of its number."""
 
 LAMP = "DeskLamp"
-"""The one lamp that stands on furniture; a floor lamp is in no receptacle, so the engine's goal cannot see it."""
+"""The only lamp that stands on furniture; a floor lamp is in no receptacle, so no goal of the engine can use it."""
 
 _SENTENCE, _MOVE = "UNKNOWN GOAL", "move {o} to {r}"
 _SECONDS = 60.0
-_MOST_CHARACTERS = 64 << 20
+_MAX_CHARS = 64 << 20
 
-# Runs in the environment's Python. The two sources are run by path, because importing alfworld makes a folder in the
-# user's home.
+# Runs in the environment's Python. It runs the two sources by path, because importing alfworld creates a folder in
+# the user's home.
 _ASK = """
 import importlib.util, json, pathlib, runpy, sys
 spec = importlib.util.find_spec("alfworld")
@@ -58,24 +58,24 @@ print(json.dumps({
 """
 
 FACTS = read_toml(DATA / "alfworld_rooms.toml")
-"""What the package does not say, set so that generated games are like ALFWorld's own."""
+"""Facts that are not in the package, chosen so that generated games are like ALFWorld's own."""
 
 SINGLE = frozenset(FACTS["single"])
-"""Receptacles with room for one thing."""
+"""Receptacles that hold only one thing."""
 
 _COPIES = ((1, 2, 3), (41, 32, 27))
 _HIDDEN = 0.6
-_MOST_STUCK = 5
+_MAX_STUCK = 5
 _NEAR = 0.2
 _SECOND_LAMP = 0.2
 
 
 @dataclass(frozen=True)
 class Place:
-    """A receptacle that stays where it is.
+    """A receptacle that cannot be moved.
 
-    `id` and `location` are written as the simulator writes them (`Cabinet|+00.68|+00.50|-02.20`). `stuck` is a door or
-    drawer that is drawn in the room but cannot be opened: it holds nothing.
+    `id` and `location` have the simulator's format (`Cabinet|+00.68|+00.50|-02.20`). A `stuck` one has a door or drawer
+    that cannot be opened, and holds nothing.
     """
 
     id: str
@@ -87,7 +87,7 @@ class Place:
 
 @dataclass(frozen=True)
 class Room:
-    """A furnished room: `things` are the types one can carry, `fixtures` the types one cannot."""
+    """A furnished room: `things` are the types that can be carried, `fixtures` the other types."""
 
     number: int
     places: tuple[Place, ...]
@@ -96,13 +96,13 @@ class Room:
 
     @property
     def kind(self) -> str:
-        """What room it is: kitchen, living room, bedroom or bathroom."""
+        """The kind of room: kitchen, living room, bedroom or bathroom."""
         return KINDS[self.number // 100]
 
 
 @dataclass(frozen=True)
 class Thing:
-    """One object of a game. `place` is what it lies in, or is beside if `beside` is set."""
+    """One object of a game; it lies in `place`, or beside it if `beside` is set."""
 
     id: str
     type: str
@@ -112,11 +112,11 @@ class Thing:
 
 @dataclass(frozen=True)
 class Household:
-    """What the package knows.
+    """The facts from the package.
 
-    `goals` are a goal in PDDL and its sentences, by task type; `holds` says which things fit a type of receptacle,
-    `able` which can be heated, cooled, cleaned, sliced or toggled; `movable` are the things one can carry, `vessels`
-    those of them that others fit into.
+    `goals` has a goal in PDDL and its sentences by task type, `holds` the things that fit into a type of receptacle,
+    `able` the things that can be heated, cooled, cleaned, sliced or toggled; `movable` are the things that can be
+    carried, `vessels` those that other things fit into.
     """
 
     domain: str
@@ -130,13 +130,13 @@ class Household:
 
 
 def read_household(python: str) -> Household:
-    """Asks the environment's Python what its `alfworld` package knows.
+    """Read the facts of the `alfworld` package with the Python of its environment.
 
     Raises:
-        ConfigError: That Python cannot be run, or has no alfworld.
-        DataError: The package is not made as expected.
+        ConfigError: that Python cannot be run, or has no alfworld.
+        DataError: the package is not as expected.
     """
-    install = "seasoned bench install alfworld makes an environment that has it"
+    install = "`seasoned bench install alfworld` makes an environment that has it"
     command, env = [str(Path(python).expanduser()), "-I", "-c", _ASK], passed_on()
     try:
         done = subprocess.run(
@@ -144,36 +144,36 @@ def read_household(python: str) -> Household:
         )
     except (OSError, subprocess.TimeoutExpired) as e:
         raise ConfigError(f"{python} should be a Python with alfworld, but cannot be run ({e}); {install}") from e
-    if done.returncode != 0 or len(done.stdout) > _MOST_CHARACTERS:
+    if done.returncode != 0 or len(done.stdout) > _MAX_CHARS:
         last = (done.stderr.strip().splitlines() or ["no reason given"])[-1][:200]
         raise ConfigError(f"{python} should be a Python with alfworld 0.4.2, but: {last}; {install}")
     try:
         return parse_household(json.loads(done.stdout))
     except (ValueError, KeyError, TypeError, AttributeError) as e:
-        raise DataError(f"the alfworld of {python} should be as version 0.4.2 is, but is not ({e!r}); {install}") from e
+        raise DataError(f"{python} should have alfworld 0.4.2, but its alfworld differs ({e!r}); {install}") from e
 
 
 def parse_household(raw: Mapping[str, Any]) -> Household:
-    """The household from what the environment's Python said, with every room furnished.
+    """The household with furnished rooms, from the output of the environment's Python.
 
     Args:
         raw: `domain`, `grammar`, `goals` {type: [PDDL with # for -, sentences]}, `holds` {receptacle: things}, `able`
-            {ability: things}, `vessels`, `opening` (what has a door) and `rooms` {number: [types, {id: [x, z, turn,
+            {ability: things}, `vessels`, `opening` (types with a door) and `rooms` {number: [types, {id: [x, z, turn,
             tilt]}]}, in metres and degrees.
 
     Raises:
-        ValueError, KeyError, TypeError or AttributeError: It is not made so.
+        ValueError, KeyError, TypeError or AttributeError: `raw` has another form.
     """
     if _SENTENCE not in raw["grammar"] or _MOVE not in raw["grammar"]:
         raise ValueError("its grammar has no task, or does not move things")
     vessels, opening = frozenset(raw["vessels"]), frozenset(raw["opening"])
     holds = {place: frozenset(things) for place, things in raw["holds"].items() if place not in vessels}
-    # The simulator puts next to nothing on a television stand; in ALFWorld's games remote controls lie there.
+    # The simulator allows almost nothing on a television stand, but ALFWorld's games have remote controls there.
     holds["TVStand"] |= holds["CoffeeTable"] & holds["Sofa"]
     movable = frozenset[str]().union(*holds.values())
     rooms = {
-        int(number): _furnish(int(number), found, laid_out, holds, movable, opening)
-        for number, (found, laid_out) in raw["rooms"].items()
+        int(number): _furnish(int(number), types, layout, holds, movable, opening)
+        for number, (types, layout) in raw["rooms"].items()
     }
     kinds, lamps = {room.kind for room in rooms.values()}, [LAMP in room.fixtures for room in rooms.values()]
     if kinds != set(KINDS.values()) or not any(lamps):
@@ -186,12 +186,12 @@ def parse_household(raw: Mapping[str, Any]) -> Household:
 def scatter(
     room: Room, household: Household, rng: random.Random, wanted: str, copies: int, but_not: Container[str]
 ) -> list[Thing]:
-    """The things of a room in a fixed order: every type that belongs there, one to three of each, where they fit.
+    """Place things in a room, and return them in a fixed order: one to three of each type, where they fit.
 
-    Of the type `wanted`, which the game is about, there are so many `copies`, none in a type of receptacle in
-    `but_not`; fewer where the room has no place for them.
+    Of the type `wanted`, which the game is about, it places `copies` things, or as many as fit, but none in a type of
+    receptacle in `but_not`.
     """
-    lying: list[Thing] = []
+    placed: list[Thing] = []
     load: Counter[str] = Counter()
     taken = {place.id for place in room.places}
 
@@ -199,10 +199,10 @@ def scatter(
         for _ in range(count):
             free = [place for place in fits if not (place.type in SINGLE and load[place.id])]
             if free:
-                pull = [FACTS["attraction"].get(p.type, 0.5) * (behind_doors if p.opens else 1.0) for p in free]
-                place = rng.choices(free, pull)[0]
+                weights = [FACTS["attraction"].get(p.type, 0.5) * (behind_doors if p.opens else 1.0) for p in free]
+                place = rng.choices(free, weights)[0]
                 load[place.id] += 1
-                lying.append(Thing(_fresh_id(kind, rng, taken), kind, place))
+                placed.append(Thing(_fresh_id(kind, rng, taken), kind, place))
 
     surfaces = [place for place in room.places if place.type in FACTS["surfaces"]]
     for kind in FACTS["standing"]:
@@ -215,38 +215,38 @@ def scatter(
         else:
             put(kind, fits, rng.choices(*_COPIES)[0])
     near = [kind for kind in room.fixtures if kind not in FACTS["standing"] and rng.random() < _NEAR]
-    return [*lying, *(Thing(_fresh_id(kind, rng, taken), kind, rng.choice(room.places), beside=True) for kind in near)]
+    return [*placed, *(Thing(_fresh_id(kind, rng, taken), kind, rng.choice(room.places), beside=True) for kind in near)]
 
 
 def _furnish(
     number: int,
     types: list[str],
-    laid_out: Mapping[str, list[float]],
+    layout: Mapping[str, list[float]],
     holds: Mapping[str, frozenset[str]],
     movable: frozenset[str],
     opening: frozenset[str],
 ) -> Room:
-    """A room from its layout, with what the layout leaves out: burners, hangers, a bin, doors that do not open."""
-    rng = random.Random(f"alfworld-room-{number}")  # the room's own: its furniture is the same in every game
+    """A room from its layout, and the furniture that is not in it: burners, hangers, a bin, doors that do not open."""
+    rng = random.Random(f"alfworld-room-{number}")  # the same furniture in every game
     spots: set[str] = set()
     places: list[Place] = []
-    for id_ in sorted(laid_out):
-        x, z, turn, tilt = laid_out[id_]
+    for id_ in sorted(layout):
+        x, z, turn, tilt = layout[id_]
         type_ = id_.split("|")[-1] if id_.endswith("Basin") else id_.split("|")[0]
         places.append(Place(id_, type_, _spot(round(x * 4), round(z * 4), turn, tilt, spots), type_ in opening))
-    known, taken = Counter(place.type for place in places), set(laid_out)
+    known, taken = Counter(place.type for place in places), set(layout)
     for type_ in sorted(set(types) & set(holds)):
         if type_ in ("Cabinet", "Drawer") and KINDS[number // 100] in ("kitchen", "bedroom"):
-            extra, stuck = rng.randint(0, min(known[type_] // 2, _MOST_STUCK)), True
+            extra, stuck = rng.randint(0, min(known[type_] // 2, _MAX_STUCK)), True
         else:
             extra, stuck = 0 if known[type_] else rng.randint(*FACTS["extra"].get(type_, (1, 1))), False
         for _ in range(extra):
-            whole = FACTS["basins"].get(type_, type_)
-            id_ = _fresh_id(whole, rng, taken) + ("" if whole == type_ else f"|{type_}")
+            parent = FACTS["basins"].get(type_, type_)
+            id_ = _fresh_id(parent, rng, taken) + ("" if parent == type_ else f"|{type_}")
             spot = _spot(rng.randint(-12, 12), rng.randint(-12, 12), 90 * rng.randrange(4), 30, spots)
             places.append(Place(id_, type_, spot, type_ in opening and not stuck, stuck))
     things = tuple(sorted(set(types) & movable))
-    fixtures = tuple(sorted(set(types) - movable - set(holds) - {"Lamp"}))  # nothing says what a mere lamp can do
+    fixtures = tuple(sorted(set(types) - movable - set(holds) - {"Lamp"}))  # no facts about the type Lamp
     return Room(number, tuple(places), things, fixtures)
 
 

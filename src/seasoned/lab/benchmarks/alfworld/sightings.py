@@ -1,7 +1,7 @@
-"""Where things are in ALFWorld: what attempts saw where, and which places to try next for a thing.
+"""Places of things in ALFWorld: where attempts saw a thing, and which places to try next for it.
 
-Always holds: what an attempt moved itself is not counted; a place is named only if it is in this room and was not
-looked at; no text raises.
+Always holds: only the first place of a thing counts, not where the attempt moved it; a place is named only if it is in
+this room and its contents are unknown; no text raises.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from seasoned.lab.benchmarks.alfworld.choices import Known, after, begin, kind_o
 from seasoned.types import Step, Trajectory
 
 NEXT = 3
-"""Places that a line names at most."""
+"""The most places in a line."""
 
 
 def sightings(trajectory: Trajectory) -> Iterator[tuple[str, str]]:
-    """Where an attempt first saw each thing, in kinds: ("pan", "stoveburner")."""
+    """The kinds of each thing and of the place where an attempt first saw it: ("pan", "stoveburner")."""
     known, first = begin(trajectory.task), dict[str, str]()
     for step in trajectory.steps:
         known = after(known, step.action, step.observation)
@@ -29,16 +29,16 @@ def sightings(trajectory: Trajectory) -> Iterator[tuple[str, str]]:
 
 
 def where_next(task: str, steps: Sequence[Step], thing: str, places: Mapping[str, int]) -> str:
-    """Where to look next for a kind of thing; "" while one is held or in sight, or where nothing is left to look at.
+    """Where to look next for a kind of thing; "" if one is held or in sight, or no place is left.
 
     Args:
         task: the first observation, with the room and the goal.
         steps: the attempt so far.
         thing: the kind of thing, such as "pan".
-        places: how often one was seen at each kind of place.
+        places: sightings of the thing by kind of place.
 
     Returns:
-        A line with up to `NEXT` places, those first where the most were seen for each such place in the room.
+        A line with up to `NEXT` places, by sightings per place of that kind in the room.
     """
     known: Known = reduce(lambda known, step: after(known, step.action, step.observation), steps, begin(task))
     goal = task.lower().rpartition("your task is to:")[2]

@@ -1,8 +1,7 @@
 """What the benchmarks of programs share: the environment that runs them, and how they are judged.
 
-Always holds: a program runs in the sandbox and nowhere else; hidden inputs, answers and tests never reach the process
-that the program runs in, but as the arguments of its function; a program that fails in whatever way is wrong, and a
-sandbox that fails is an error of the infrastructure.
+Always holds: a program runs only in the sandbox; its process gets no hidden answers or tests, and hidden inputs only as
+arguments of its function; a program that fails in any way is wrong; a sandbox that fails is an infrastructure error.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from seasoned.text import cut, prompt_line
 from seasoned.types import Outcome, Step, Task, Trajectory
 
 CODE_OPTIONS: dict[str, Any] = {"probes": 1, "drafts": 2, "unsafe": False}
-"""How often an attempt may call something of its own choosing and write its program, and `unsafe`."""
+"""The number of probes and drafts of an attempt, and `unsafe`: run programs without a sandbox if none works."""
 
 PROBE = ">>>"
 RIGHT = "Right."
@@ -51,12 +50,12 @@ _EXAMPLES = (
         "def solve(herb, nights):\n    return int(zelin(herb.title()).split()[1]) + kopur(f'{nights} ni')[1]",
     ),
 )
-"""Tasks of a library that does not exist, what a memory of its calls would say, and the programs."""
+"""Tasks for a library that does not exist, facts that a memory would have, and the programs."""
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """Whether a program is right; what was seen, in a sentence; and the calls of the library that it made."""
+    """Whether a program is right, the fault in a sentence, and the result of its run."""
 
     right: bool
     says: str = ""
@@ -70,7 +69,7 @@ def code_benchmark(
     options: Mapping[str, Any],
     source: str,
 ) -> Benchmark:
-    """A benchmark whose tasks take a program, with a library or without."""
+    """A benchmark whose tasks ask for a program, with or without a library."""
     train, test = pools
     libraries = tuple(libraries)
     limits = (options["drafts"], options["probes"], options["unsafe"])
@@ -97,37 +96,41 @@ def code_benchmark(
 def program_task(
     name: str, prompt: str, entry: str, *, hidden: Sequence[str], visible: Sequence[str], reference: str = ""
 ) -> Task:
-    """A task that gives the head of a function and wants the whole of it.
+    """A task to complete a function.
 
     Args:
         name: the task's id.
-        prompt: imports, helpers and the head, with its docstring: it runs before the program.
+        prompt: imports, helpers and the function's head with its docstring; it runs before the program.
         entry: the function's name.
-        hidden: statements that judge it.
+        hidden: statements that judge the program.
         visible: statements that an attempt may see.
-        reference: a program that is right, where one is known.
+        reference: a right program; "" if none is known.
     """
     data = {"entry": entry, "setup": prompt, "hidden": list(hidden), "visible": list(visible), "answer": reference}
     return Task(id=name, text=f"Complete this function:\n\n{prompt.strip()}", data=data)
 
 
 def check_references(tasks: Sequence[Task], source: str, *, unsafe: bool) -> Check:
-    """Runs each task's reference solution against its tests; without one, a function that gives nothing must fail."""
+    """Run each task's reference solution; without one, check that a function that returns None fails."""
     problems: list[str] = []
     with Sandbox(Library(), unsafe=unsafe) as sandbox:
         for task in tasks:
-            known = str(task.data.get("answer") or "")
-            verdict = judged(sandbox, task, known or f"def {task.data['entry']}(*args, **named):\n    return None")
-            if verdict.right is not bool(known) or not (verdict.ran and verdict.ran.tests):
-                fails = "fails" if known else "is not told from a function that gives nothing"
-                problems.append(f"the reference solution of {task.id} {fails}: {verdict.says}")
+            reference = str(task.data.get("answer") or "")
+            verdict = judged(sandbox, task, reference or f"def {task.data['entry']}(*args, **named):\n    return None")
+            if verdict.right is not bool(reference) or not (verdict.ran and verdict.ran.tests):
+                fault = (
+                    f"the reference solution of {task.id} fails"
+                    if reference
+                    else f"the tests of {task.id} do not detect a function that returns None"
+                )
+                problems.append(f"{fault}: {verdict.says}" if verdict.says else fault)
     without = sum(not task.data.get("answer") for task in tasks)
-    facts = (f"{without} tasks come without a reference solution; a function that gives nothing fails there",)
+    facts = (f"{without} tasks have no reference solution; a function that returns None has to fail them",)
     return Check(len(tasks) - len(problems), len(tasks), tuple(problems[:5]), source, 0, facts if without else ())
 
 
 def worked(benchmark: str) -> tuple[Trajectory, ...]:
-    """Worked attempts at tasks of a library that does not exist, with facts of it; every condition is shown them."""
+    """Worked attempts at tasks for a library that does not exist, with facts about it; every condition shows them."""
     return tuple(
         Trajectory(
             id=f"tra-{benchmark}-worked-{place}",
@@ -136,31 +139,31 @@ def worked(benchmark: str) -> tuple[Trajectory, ...]:
             benchmark=benchmark,
             agent="worked",
             steps=(Step(action=program, observation=RIGHT, reward=1.0),),
-            guidance=f"{HEADING}\n{known}",
+            guidance=f"{HEADING}\n{facts}",
             outcome=Outcome(success=True, reward=1.0, reason="answered", answer=program),
             meta={"trial": 0},
             created=_WRITTEN,
         )
-        for place, (task, known, program) in enumerate(_EXAMPLES, 1)
+        for place, (task, facts, program) in enumerate(_EXAMPLES, 1)
     )
 
 
 @cache
 def shared_sandbox(library: Library, unsafe: bool) -> Sandbox:
-    """One worker for all attempts of this process with a library."""
+    """One sandbox for all attempts with a library in this process."""
     sandbox = Sandbox(library, seconds=SECONDS, unsafe=unsafe)
     atexit.register(sandbox.close)
     return sandbox
 
 
 class CodeEnvironment:
-    """Takes programs and probes; the first program that runs is judged.
+    """Accepts programs and probes, and judges the first program that runs.
 
-    An action that begins with `>>>` is a probe: its lines are run, and what the last one gives is observed. Lines that
-    all begin with `assert` are tests of the agent's own: its drafts are run on them, too. Any other action is a
-    program. It is run on what the task shows; an error is observed while there are drafts left, and otherwise the
-    program is judged. `info["calls"]` are the calls of the library that were made, and `info["verdict"]` says what was
-    wrong, for who reads the attempt; the agent sees it with `reveal` alone.
+    An action that begins with `>>>` is a probe: its lines run, and the observation is the result of the last line. If
+    all lines begin with `assert`, they are the agent's own tests, and its drafts run on them too. Any other action is a
+    program. It runs on the sample or tests that the task shows; while drafts are left, an error is observed; otherwise
+    the program is judged. `info["calls"]` are the library calls made, and `info["verdict"]` says what was wrong, for
+    readers of the attempt; the agent sees it only with `reveal`.
     """
 
     def __init__(self, libraries: Sequence[Library], reveal: bool, drafts: int, probes: int, unsafe: bool) -> None:
@@ -181,52 +184,52 @@ class CodeEnvironment:
         version = min(int(self._task.data.get("version", 1)), len(self.libraries))
         sandbox = shared_sandbox(self.libraries[version - 1], self.unsafe)
         if action.lstrip().startswith(PROBE):
-            return self._probed(sandbox, action)
+            return self._probe(sandbox, action)
         if not self._drafts and (tests := _asserts(action)):
             self._tests = tests
             return "Now write the function.", 0.0, False, False, {}
         self._drafts += 1
-        judges = self.drafts > 1 or self.libraries[0].name
-        seen = tried(sandbox, self._task, action, self._tests) if judges else Verdict(True)
-        info = self._info(sandbox, seen.ran)
-        if not seen.right and self._drafts < self.drafts:
-            return f"{seen.says}\nWrite the function again.", 0.0, False, False, info
-        # A program that fails an example of the docstring may still be right by the hidden tests.
-        verdict = judged(sandbox, self._task, action) if seen.right or "hidden" in self._task.data else seen
+        is_tried = self.drafts > 1 or self.libraries[0].name
+        trial = tried(sandbox, self._task, action, self._tests) if is_tried else Verdict(True)
+        info = self._info(sandbox, trial.ran)
+        if not trial.right and self._drafts < self.drafts:
+            return f"{trial.says}\nWrite the function again.", 0.0, False, False, info
+        # A program that fails a visible test may still pass the hidden tests.
+        verdict = judged(sandbox, self._task, action) if trial.right or "hidden" in self._task.data else trial
         self._task = None
         info |= {"success": verdict.right, "answer": action[:4000], "verdict": verdict.says}
         says = (RIGHT if verdict.right else f"Wrong: {verdict.says}") if self.reveal else ""
         return says, float(verdict.right), True, False, info
 
     def close(self) -> None:
-        """End the attempt; the worker stays for the next one."""
+        """End the attempt; the sandbox stays open for the next one."""
         self._task = None
 
-    def _probed(self, sandbox: Sandbox, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
+    def _probe(self, sandbox: Sandbox, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
         self._probes += 1
         if self._probes > self.probes:
-            endless = self._probes > 3 * self.probes + 3
-            return "No more probes: write the function.", 0.0, False, endless, {"invalid": True}
+            truncated = self._probes > 3 * self.probes + 3
+            return "No more probes: write the function.", 0.0, False, truncated, {"invalid": True}
         lines = [line.strip().removeprefix(PROBE).strip() for line in action.strip().splitlines()]
         ran = sandbox.run("", calls=[[line for line in lines if line][:6] or ["None"]], trace=True)
-        return _gave(ran), 0.0, False, False, self._info(sandbox, ran)
+        return _result(ran), 0.0, False, False, self._info(sandbox, ran)
 
     def _info(self, sandbox: Sandbox, ran: Ran | None) -> dict[str, Any]:
         library = {"library": sandbox.library.name, "library_version": sandbox.version}
         return {"calls": [{**asdict(call), **library} for call in (ran.calls if ran else ())]}
 
 
-def tried(sandbox: Sandbox, task: Task, program: str, own: Sequence[str] = ()) -> Verdict:
-    """The program on what the task shows: an input, which it must take, or visible tests, which it must pass.
+def tried(sandbox: Sandbox, task: Task, program: str, agent_tests: Sequence[str] = ()) -> Verdict:
+    """Run a program on what the task shows: a sample call, which must not fail, or visible tests, which must pass.
 
     Args:
-        sandbox: with the library.
-        task: whose program it is.
-        program: as it was written.
-        own: tests of the agent's, which come after the visible ones.
+        sandbox: a sandbox with the library.
+        task: the program's task.
+        program: the program as the agent wrote it.
+        agent_tests: the agent's own tests; they run after the visible ones.
     """
     if "visible" in task.data:
-        tests = [*task.data["visible"], *own]
+        tests = [*task.data["visible"], *agent_tests]
         return _tested(sandbox, task, program, tests) if tests else Verdict(True)
     ran = sandbox.run(program, calls=[task.data["sample"]], trace=True)
     if fault := _fault(ran):
@@ -235,13 +238,13 @@ def tried(sandbox: Sandbox, task: Task, program: str, own: Sequence[str] = ()) -
 
 
 def _asserts(action: str) -> list[str]:
-    """The tests of an action that holds nothing else, as far as they are Python; [] for any other."""
+    """The tests of an action with only `assert` lines, without invalid Python; [] for any other action."""
     lines = [line.strip() for line in action.splitlines() if line.strip()]
     return [line for line in lines if is_python(line)] if all(line.startswith("assert ") for line in lines) else []
 
 
 def is_python(text: str) -> bool:
-    """Whether a text can be read as Python."""
+    """Whether a text is valid Python."""
     try:
         ast.parse(text)
     except (SyntaxError, ValueError, MemoryError, RecursionError):
@@ -250,7 +253,7 @@ def is_python(text: str) -> bool:
 
 
 def judged(sandbox: Sandbox, task: Task, program: str) -> Verdict:
-    """The program on what it never sees."""
+    """Run a program on the hidden inputs or tests."""
     if "hidden" in task.data:
         return _tested(sandbox, task, program, task.data["hidden"])
     calls, answers = task.data["calls"], task.data["answers"]
@@ -266,7 +269,7 @@ def judged(sandbox: Sandbox, task: Task, program: str) -> Verdict:
 
 
 def same(text: str, other: str) -> bool:
-    """Whether two texts are the same Python value; True is not 1."""
+    """Whether two texts are the same Python value; True and 1 differ."""
     if text == other:
         return True
     try:
@@ -288,10 +291,10 @@ _ENDED = {
 
 def _tested(sandbox: Sandbox, task: Task, program: str, tests: Sequence[str]) -> Verdict:
     setup = str(task.data.get("setup", ""))
-    whole = f"{setup}\n\n{program}"
-    ran = sandbox.test(whole, task.data["entry"], tests, setup=setup, seconds=3 * SECONDS)
+    source = f"{setup}\n\n{program}"
+    ran = sandbox.test(source, task.data["entry"], tests, setup=setup, seconds=3 * SECONDS)
     if fault := _fault(ran):
-        return Verdict(False, fault + _where(whole, ran), ran)
+        return Verdict(False, fault + _where(source, ran), ran)
     for test, result in zip(tests, ran.tests, strict=False):
         if not result.passed:
             last = f" ({result.last})" if result.last else ""
@@ -314,6 +317,6 @@ def _where(program: str, ran: Ran) -> str:
     return f" (line {fault.line}: {prompt_line(lines[fault.line - 1], 100)})"
 
 
-def _gave(ran: Ran) -> str:
+def _result(ran: Ran) -> str:
     fault = _fault(ran)
     return fault if fault or not ran.values else prompt_line(ran.values[0].text, _SHOWN)

@@ -1,14 +1,14 @@
 """Gaia2: requests of a user with twelve apps (mail, calendar, shop, files ..), on Meta's ARE in worker processes.
 
-Without data, scenarios of our own in ten universes: the same apps, and in each other people, mails, events and files.
-Always holds: training and test share no universe, so no person, mail or event; a scenario of ours is judged without a
-model; and tasks are made without starting the engine.
+Without data, it uses our own scenarios in ten universes, which share the apps but no people, mails, events or files.
+Always holds: training and test share no universe; our own scenarios are judged without a model; making tasks does not
+start the engine.
 
 Options: `data` (a folder of Gaia2's scenarios, DIR/<config>/<split>/*.json; else $SEASONED_DATA/gaia2; else our own),
-`configs` and `split` (its folders), `families` (of our own scenarios; by default all 24), `test_universes` (the others
-are for training), `max_steps` (calls of an attempt), `observation` (characters that are shown of one), `told` (an
-attempt that is learned from is told what it missed), `python` (the interpreter of an environment that has ARE; else the
-one that `bench install` made), `timeout` (seconds of one answer of the engine). The seed decides the order.
+`configs` and `split` (its folders), `families` (of our own scenarios; default: all 24), `test_universes` (the others
+are for training), `max_steps` (calls of an attempt), `observation` (shown characters of an observation), `told`
+(training attempts see what the judge missed), `python` (the interpreter of an environment that has ARE; else the one
+that `bench install` made), `timeout` (seconds to wait for a reply of the engine). The seed decides the order.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from seasoned.replies.calls import write_call
 from seasoned.types import Task, ToolCall
 
 TEST = (9, 10)
-"""The universes of ours that are for testing."""
+"""Our universes for testing."""
 FAMILIES = (*searches.FAMILIES, *executions.FAMILIES)
 """The families of our own scenarios."""
 OPTIONS: dict[str, Any] = {
@@ -59,72 +59,72 @@ ENGINE = Path(__file__).parent / "engine.py"
 
 
 def load(options: Mapping[str, Any], *, seed: int) -> Benchmark:
-    """Loads Gaia2; see `load_benchmark`."""
-    set_to = _options(options)
-    engine = workers(set_to["python"], set_to["timeout"])
-    tasks, source = _tasks(set_to)
+    """Load Gaia2; see `load_benchmark`."""
+    settings = _options(options)
+    engine = workers(settings["python"], settings["timeout"])
+    tasks, source = _tasks(settings)
 
     def with_models(reveal: bool, models: Mapping[str, LLM]) -> Environment:
-        told = reveal and set_to["told"]
+        told = reveal and settings["told"]
         return Gaia2Environment(
-            engine, text, set_to["max_steps"], set_to["observation"], judge=models.get("judge"), told=told
+            engine, text, settings["max_steps"], settings["observation"], judge=models.get("judge"), told=told
         )
 
-    made = act_benchmark(
+    benchmark = act_benchmark(
         "gaia2",
         read_words(),
-        pools=_pools(tasks, set_to, seed),
-        max_turns=set_to["max_steps"],
+        pools=_pools(tasks, settings, seed),
+        max_turns=settings["max_steps"],
         make_env=lambda reveal: with_models(reveal, {}),
         source=source,
     )
     judged = frozenset(task.id for task in tasks if _judged(task))
-    return replace(made, judged=judged, with_models=with_models)
+    return replace(benchmark, judged=judged, with_models=with_models)
 
 
 def check(options: Mapping[str, Any], *, seed: int = 0) -> Check:
-    """Plays every scenario twice, whatever the seed: as its oracle does, and as an agent that only says "Done."."""
+    """Play every scenario twice, for any seed: as its oracle does, and as an agent that only says "Done."."""
     del seed
-    set_to = _options(options)
-    tasks, source = _tasks(set_to)
-    engine = workers(set_to["python"], set_to["timeout"])
-    results = at_once(partial(_proved, engine), tasks)
+    settings = _options(options)
+    tasks, source = _tasks(settings)
+    engine = workers(settings["python"], settings["timeout"])
+    results = at_once(partial(_check_scenario, engine), tasks)
     engine.close()
-    failed = sum(lazy for _, lazy in results)
-    easy = [task for task, (wrong, lazy) in zip(tasks, results, strict=True) if not (wrong or lazy or _judged(task))]
-    problems = tuple(wrong for wrong, _ in results if wrong)
+    lazy_failures = sum(fails for _, fails in results)
+    easy = [task for task, (fault, fails) in zip(tasks, results, strict=True) if not (fault or fails or _judged(task))]
+    problems = tuple(fault for fault, _ in results if fault)
     problems += tuple(f"{task.id}: an agent that does nothing succeeds" for task in easy)
-    facts: tuple[str, ...] = (f'{failed}/{len(tasks)} tasks are failed by an agent that only says "{DONE}"',)
+    facts: tuple[str, ...] = (f'{lazy_failures}/{len(tasks)} tasks are failed by an agent that only says "{DONE}"',)
     if any(map(_judged, tasks)):
-        facts += ("texts were not compared, which takes a judge; the calls and their other arguments were",)
-    return Check(sum(not wrong for wrong, _ in results), len(tasks), problems, source, facts=facts)
+        facts += ("the calls were compared without their texts, because comparing texts takes a judge",)
+    return Check(sum(not fault for fault, _ in results), len(tasks), problems, source, facts=facts)
 
 
 def workers(python: str, timeout: float) -> Workers:
-    """The engine's processes; none is started yet."""
-    files = os.environ.get("DEMO_FS_PATH")  # where Gaia2's own files lie, as ARE calls it
+    """The engine's worker processes; none is started yet."""
+    files = os.environ.get("DEMO_FS_PATH")  # ARE's variable for the folder of Gaia2's own files
     environ = {"DEMO_FS_PATH": files} if files else None
     return engine_workers("gaia2", python, ENGINE, name="ARE", timeout=timeout, environ=environ)
 
 
 @cache
 def scenarios() -> dict[str, Scenario]:
-    """Our own scenarios by id: one of every family in every universe."""
+    """Our own scenarios by id, one per family and universe."""
     kinds: tuple[tuple[Kind, Mapping[str, Family]], ...] = (
         ("search", searches.FAMILIES),
         ("execution", executions.FAMILIES),
     )
-    made = [
+    scenarios_made = [
         make(number, kind, name, family)
         for number in range(1, MOST + 1)
         for kind, families in kinds
         for name, family in families.items()
     ]
-    return {scenario.id: scenario for scenario in made}
+    return {scenario.id: scenario for scenario in scenarios_made}
 
 
 def text(task: Task) -> str:
-    """The text of a task's scenario; DataError if there is none."""
+    """The text of a task's scenario; DataError if it cannot be read."""
     file = task.data.get("file")
     if file:
         try:
@@ -132,22 +132,22 @@ def text(task: Task) -> str:
         except (OSError, UnicodeDecodeError) as error:
             raise DataError(f"the scenario {file} cannot be read: {error}") from error
     if task.id not in scenarios():
-        raise DataError(f"no scenario is called {task.id!r}, and the task names no file")
+        raise DataError(f"there is no scenario {task.id!r}, and the task names no file")
     return text_of(scenarios()[task.id])
 
 
 def _options(options: Mapping[str, Any]) -> dict[str, Any]:
-    set_to = check_options("gaia2", options, OPTIONS)
-    if set_to["max_steps"] < 1 or set_to["timeout"] <= 0 or set_to["observation"] < 1:
+    settings = check_options("gaia2", options, OPTIONS)
+    if settings["max_steps"] < 1 or settings["timeout"] <= 0 or settings["observation"] < 1:
         raise ConfigError("benchmark.max_steps, benchmark.observation and benchmark.timeout should be above 0")
-    if unknown := [name for name in set_to["families"] if name not in FAMILIES]:
+    if unknown := [name for name in settings["families"] if name not in FAMILIES]:
         raise ConfigError(f"benchmark.families should be among {', '.join(FAMILIES)}, but has {unknown[0]!r}")
-    return set_to
+    return settings
 
 
-def _tasks(set_to: Mapping[str, Any]) -> tuple[list[Task], str]:
-    """The tasks, and what they come from."""
-    root = _root(set_to["data"])
+def _tasks(settings: Mapping[str, Any]) -> tuple[list[Task], str]:
+    """The tasks, and their source as a sentence."""
+    root = _root(settings["data"])
     if root is None:
         tasks = [
             Task(
@@ -157,18 +157,18 @@ def _tasks(set_to: Mapping[str, Any]) -> tuple[list[Task], str]:
                 data={"universe": scenario.universe, "family": scenario.family},
             )
             for scenario in scenarios().values()
-            if scenario.kind in set_to["configs"] and scenario.family in set_to["families"]
+            if scenario.kind in settings["configs"] and scenario.family in settings["families"]
         ]
         return tasks, f"{len(tasks)} scenarios of Seasoned in {MOST} universes"
-    tasks, broken = read_folder(root, set_to["configs"], set_to["split"])
+    tasks, broken = read_folder(root, settings["configs"], settings["split"])
     note = f" ({len(broken)} left out, which cannot be read; the first: {broken[0]})" if broken else ""
     return tasks, f"{root}{note}"
 
 
-def _root(given: str) -> Path | None:
-    """The folder of the data: the given one, else $SEASONED_DATA/gaia2 if it exists."""
-    if given:
-        path = Path(given).expanduser()
+def _root(folder: str) -> Path | None:
+    """The folder of the data: `folder`, else $SEASONED_DATA/gaia2 if it exists."""
+    if folder:
+        path = Path(folder).expanduser()
         if not path.is_dir():
             raise DataError(f"benchmark.data names {path}, but there is no such folder")
         return path
@@ -177,23 +177,23 @@ def _root(given: str) -> Path | None:
     return path if shared and path.is_dir() else None
 
 
-def _pools(tasks: Sequence[Task], set_to: Mapping[str, Any], seed: int) -> tuple[tuple[Task, ...], tuple[Task, ...]]:
-    """Training and test, by universes; each in an order in which kinds and families take turns."""
-    there = sorted({int(task.data["universe"]) for task in tasks})
-    wanted = set(set_to["test_universes"])
-    if not wanted & set(there) and wanted == set(TEST):
-        wanted = set(PAPERS) if set(PAPERS) <= set(there) else set(there[-2:])
-    test = [task for task in tasks if task.data["universe"] in wanted]
-    train = [task for task in tasks if task.data["universe"] not in wanted]
+def _pools(tasks: Sequence[Task], settings: Mapping[str, Any], seed: int) -> tuple[tuple[Task, ...], tuple[Task, ...]]:
+    """Training and test tasks, split by universe; in each, kinds and families take turns."""
+    universes = sorted({int(task.data["universe"]) for task in tasks})
+    for_test = set(settings["test_universes"])
+    if not for_test & set(universes) and for_test == set(TEST):
+        for_test = set(PAPERS) if set(PAPERS) <= set(universes) else set(universes[-2:])
+    test = [task for task in tasks if task.data["universe"] in for_test]
+    train = [task for task in tasks if task.data["universe"] not in for_test]
     if not train or not test:
         raise ConfigError(
-            f"benchmark.test_universes are {', '.join(map(str, sorted(wanted)))}, and there are universes "
-            f"{', '.join(map(str, there))}: both pools need at least one"
+            f"both pools need at least one universe: the tasks have {', '.join(map(str, universes)) or 'none'}, and "
+            f"benchmark.test_universes are {', '.join(map(str, sorted(for_test)))}"
         )
-    return _dealt(train, seed), _dealt(test, seed)
+    return _shuffled(train, seed), _shuffled(test, seed)
 
 
-def _dealt(tasks: Sequence[Task], seed: int) -> tuple[Task, ...]:
+def _shuffled(tasks: Sequence[Task], seed: int) -> tuple[Task, ...]:
     rng = random.Random(f"gaia2-{seed}")
     kinds: dict[str, dict[str, list[Task]]] = defaultdict(lambda: defaultdict(list))
     for task in sorted(tasks, key=lambda task: task.id):
@@ -209,27 +209,27 @@ def _dealt(tasks: Sequence[Task], seed: int) -> tuple[Task, ...]:
 
 
 def _judged(task: Task) -> bool:
-    """Whether a model has to compare texts."""
+    """Whether judging the task takes a model that compares texts."""
     return bool(task.data.get("judged"))
 
 
-def _proved(engine: Workers, task: Task) -> tuple[str, bool]:
-    """How a scenario's oracle fails, "" where it succeeds; and whether a lazy agent fails."""
+def _check_scenario(engine: Workers, task: Task) -> tuple[str, bool]:
+    """Why a scenario's oracle fails, or ""; and whether an agent that does nothing fails."""
     try:
         with closing(Gaia2Environment(engine, text, 10_000, OPTIONS["observation"], told=True)) as env:
             env.reset(task)
-            own = scenarios().get(task.id) if "file" not in task.data else None
-            actions = list(own.solution) if own else [write_call(call) for call in env.oracle()]
-            wrong = _played(env, actions)
+            scenario = scenarios().get(task.id) if "file" not in task.data else None
+            actions = list(scenario.solution) if scenario else [write_call(call) for call in env.oracle()]
+            fault = _play(env, actions)
             env.reset(task)
-            lazy = _played(env, [write_call(ToolCall(name=TO_USER, arguments={"content": DONE}))])
+            lazy_fault = _play(env, [write_call(ToolCall(name=TO_USER, arguments={"content": DONE}))])
     except (DataError, InfrastructureError) as error:
         return f"{task.id}: {error}", False
-    return f"{task.id}: its oracle does not succeed: {wrong}" if wrong else "", bool(lazy)
+    return f"{task.id}: its oracle does not succeed: {fault}" if fault else "", bool(lazy_fault)
 
 
-def _played(env: Gaia2Environment, actions: Sequence[str]) -> str:
-    """Why these actions do not succeed; "" where they do."""
+def _play(env: Gaia2Environment, actions: Sequence[str]) -> str:
+    """Why these actions do not succeed, or ""."""
     observation = "there is nothing to do"
     for action in actions:
         observation, _, over, _, info = env.step(action)

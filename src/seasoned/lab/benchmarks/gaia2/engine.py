@@ -2,11 +2,11 @@
 
 It needs `meta-agents-research-environments` and nothing of Seasoned. Requests: {"do": "load", "scenario": text, "soft":
 whether a model judges texts} begins a scenario, {"do": "step", "tool": name, "arguments": {..}} calls a tool, and
-{"do": "oracle"} tells the calls that solve it. The reply of the first has "observation", "time" and "tools"; that of a
-step "observation", "invalid" and "over", and at the end "success" and "why". Where the judge asks a model, the reply is
-{"ask": messages} instead, and {"do": "told", "text": ..} brings the model's words. Always holds: the simulated clock
-moves only by steps, and ids are drawn from a seed, so the same requests give the same replies; nothing waits in real
-time.
+{"do": "oracle"} returns the calls that solve the scenario. The reply to "load" has "observation", "time" and "tools";
+the reply to "step" has "observation", "invalid" and "over", and at the end "success" and "why". If the judge asks a
+model, the reply is {"ask": messages} instead, and {"do": "told", "text": ..} passes the model's answer on. Always
+holds: the same requests give the same replies, because the simulated clock moves only by steps and ids are drawn from a
+seed; nothing waits in real time.
 """
 
 from __future__ import annotations
@@ -35,17 +35,17 @@ UNUSED = {
     "AgentUserInterface__get_last_unread_messages",
     "AgentUserInterface__get_all_messages",
 }
-"""Tools that ARE's own agent is not given either: what the user says reaches it as an observation."""
+"""Tools that ARE's own agent does not get either: the user's messages arrive as observations."""
 EACH_STEP = 1.0
-"""Simulated seconds that a call takes."""
+"""Simulated seconds per call."""
 LONGEST_WAIT = 120
-"""Simulated seconds in which the user's first or next message has to come."""
+"""Simulated seconds to wait for the user's first or next message."""
 
 _JSON_TYPES = {"str": "string", "int": "integer", "float": "number", "bool": "boolean", "dict": "object"}
 
 
 class Clock:
-    """ARE's TimeManager without real time: it moves by `add_offset` alone."""
+    """ARE's TimeManager without real time: only `add_offset` moves it."""
 
     is_paused = False
 
@@ -63,28 +63,28 @@ class Clock:
     real_time_passed = time_passed
 
     def add_offset(self, offset: float) -> None:
-        """Moves on."""
+        """Move the clock."""
         self._passed += offset
 
     def reset(self, start_time: float | None = None) -> None:
-        """Back to the beginning."""
+        """Set the clock back to the beginning."""
         self.start_time, self._passed = start_time or self.start_time, 0.0
 
     def pause(self) -> None:
-        """Nothing to do: no real time passes."""
+        """Do nothing, because no real time passes."""
 
     resume = pause
 
 
 class Talk:
-    """A function that may ask for a model's words while it runs: on a thread, which waits for them."""
+    """Runs a function on a thread that can ask for a model's answer and wait for it."""
 
     def __init__(self) -> None:
         self._out: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
         self._in: queue.SimpleQueue[str] = queue.SimpleQueue()
 
     def run(self, work: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-        """What the function gives, or what it asks first."""
+        """Start the function, and return its result or its first request to a model."""
 
         def body() -> None:
             try:
@@ -96,28 +96,28 @@ class Talk:
         return self._next()
 
     def told(self, text: str) -> dict[str, Any]:
-        """Goes on with these words."""
+        """Continue the function with a model's answer, and return its result or next request."""
         self._in.put(text)
         return self._next()
 
     def ask(self, messages: Any, **_: Any) -> tuple[str, None]:
-        """A judge's engine: called on the thread."""
-        said = [{"role": str(one["role"]), "content": str(one["content"])} for one in messages]
-        self._out.put({"ask": said})
+        """The judge's model, for ARE, which calls it on the thread."""
+        plain = [{"role": str(one["role"]), "content": str(one["content"])} for one in messages]
+        self._out.put({"ask": plain})
         return self._in.get(), None
 
     def _next(self) -> dict[str, Any]:
-        given = self._out.get()
-        if "raise" in given:
-            raise given["raise"]
-        return given
+        reply = self._out.get()
+        if "raise" in reply:
+            raise reply["raise"]
+        return reply
 
 
 class Scenarios:
-    """The engine with one scenario in it."""
+    """The engine with one scenario at a time."""
 
     def __init__(self) -> None:
-        """Import what is used, to report anything missing at once."""
+        """Import all of ARE's modules, to report a missing one at once."""
         logging.disable(logging.CRITICAL)
         self._env_of = import_module("are.simulation.environment")
         self._importer = import_module("are.simulation.data_handler.importer").JsonScenarioImporter
@@ -135,36 +135,36 @@ class Scenarios:
         self._said = ""
 
     def load(self, scenario: str, soft: bool = False) -> dict[str, Any]:
-        """Begins a scenario: the text of its JSON file."""
+        """Begin a scenario from the text of its JSON file."""
         self._draw.seed(0)
         self._talk = Talk() if soft else None
         self._clear()
         extra = json.loads(scenario).get("seasoned") or {}
         self._fill(extra.get("files") or {})
-        built, _, _ = self._importer().import_from_json_to_benchmark(scenario, load_completed_events=False)
-        built.initialize()
+        imported, _, _ = self._importer().import_from_json_to_benchmark(scenario, load_completed_events=False)
+        imported.initialize()
         self._utils.preprocess_scenario(
-            built, judge_config=self._judge(built, extra.get("checks") or {}), max_scenario_duration=3600
+            imported, judge_config=self._judge(imported, extra.get("checks") or {}), max_scenario_duration=3600
         )
         self._draw.seed(1)
-        self._scenario, self._turns, self._answer = built, 0, extra.get("answer") or {}
-        self._env = self._environment(built)
-        self._tools = {tool._public_name: tool for tool in built.get_tools() if tool.name not in UNUSED}
-        for app in built.apps:
+        self._scenario, self._turns, self._answer = imported, 0, extra.get("answer") or {}
+        self._env = self._environment(imported)
+        self._tools = {tool._public_name: tool for tool in imported.get_tools() if tool.name not in UNUSED}
+        for app in imported.apps:
             if type(app).__name__ == "AgentUserInterface":
                 app.wait_for_user_response = False
-        said = self._awaited()
-        if not said:
-            raise ValueError("no message of the user begins this scenario")
+        messages = self._next_messages()
+        if not messages:
+            raise ValueError("this scenario has no first message of the user")
         now = self._notes.datetime.fromtimestamp(self._clock.time(), tz=self._notes.timezone.utc)
         return {
-            "observation": said,
+            "observation": messages,
             "time": f"It is {now:%A, %Y-%m-%d %H:%M} (UTC).",
             "tools": [described(tool) for tool in self._tools.values()],
         }
 
     def step(self, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
-        """Calls a tool."""
+        """Call a tool."""
         if self._scenario is None:
             raise ValueError("no scenario was begun")
         if self._talk:
@@ -172,16 +172,16 @@ class Scenarios:
         return self._step(tool, arguments)
 
     def told(self, text: str) -> dict[str, Any]:
-        """Brings the words of the model that was asked."""
+        """Pass on the answer of the model that the judge asked."""
         if not self._talk:
             raise ValueError("no model was asked")
         return self._talk.told(text)
 
     def oracle(self) -> dict[str, Any]:
-        """The calls that solve the scenario, in the order in which the oracle made them."""
-        done = [e for e in self._scenario.oracle_run_event_log if e.event_type == self._kinds.EventType.AGENT]
+        """The calls that solve the scenario, in the oracle's order."""
+        events = [e for e in self._scenario.oracle_run_event_log if e.event_type == self._kinds.EventType.AGENT]
         calls = []
-        for event in sorted(done, key=lambda event: event.event_time):
+        for event in sorted(events, key=lambda event: event.event_time):
             arguments = {name: value for name, value in event.get_args().items() if name != "self"}
             name = f"{event.action.app.name}__{event.function_name()}"
             if name in self._tools:
@@ -191,27 +191,27 @@ class Scenarios:
     def _step(self, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
         self._clock.add_offset(EACH_STEP)
         self._env.tick()
-        called = self._tools.get(tool)
-        if called is None:
+        function = self._tools.get(tool)
+        if function is None:
             return self._reply(f"Error: there is no tool {tool!r}", invalid=True)
         try:
-            observation, invalid = str(called(**arguments)), False
+            observation, invalid = str(function(**arguments)), False
         except Exception as error:
             observation, invalid = f"Error in {tool}: {error}", True
-        if called.name == TO_USER and not invalid:
+        if function.name == TO_USER and not invalid:
             self._said = str(arguments.get("content", ""))
             self._turns += 1
             if self._turns >= (self._scenario.nb_turns or 1):
-                return self._judged()
-            observation = self._awaited()
-            if not observation:  # the user says no more, as what was done was wrong
-                return self._judged()
+                return self._verdict()
+            observation = self._next_messages()
+            if not observation:  # after a mistake, the user stays silent
+                return self._verdict()
             return self._reply(observation)
         if self._env.stop_event.is_set():
-            return self._judged()
+            return self._verdict()
         return self._reply("\n".join([observation, *self._news()]), invalid)
 
-    def _judged(self) -> dict[str, Any]:
+    def _verdict(self) -> dict[str, Any]:
         verdict = self._scenario.validate(self._env)
         if verdict.exception is not None and not isinstance(verdict.exception, Exception):
             raise verdict.exception
@@ -225,49 +225,49 @@ class Scenarios:
     def _reply(self, observation: str, invalid: bool = False, over: bool = False, **more: Any) -> dict[str, Any]:
         return {"observation": observation, "invalid": invalid, "over": over, **more}
 
-    def _awaited(self) -> str:
-        """Lets time pass until the user, or an app, says something."""
+    def _next_messages(self) -> str:
+        """Let time pass until the user or an app sends a message."""
         for _ in range(LONGEST_WAIT):
             self._env.tick()
-            if said := self._news():
-                return "\n".join(said)
+            if messages := self._news():
+                return "\n".join(messages)
             if self._env.stop_event.is_set():
                 break
             self._clock.add_offset(1.0)
         return ""
 
     def _news(self) -> list[str]:
-        """What the user and the apps have said since the last time."""
+        """The messages of the user and the apps since the last call."""
         moment = self._notes.datetime.fromtimestamp(self._clock.time(), tz=self._notes.timezone.utc)
-        said = []
+        news = []
         for message in self._env.notification_system.message_queue.get_by_timestamp(moment):
             if message.message_type == self._notes.MessageType.USER_MESSAGE:
-                said.append(words_of(message.message))
+                news.append(words_of(message.message))
             elif message.message_type == self._notes.MessageType.ENVIRONMENT_NOTIFICATION:
-                said.append(f"Notification: {message.message}")
-        return said
+                news.append(f"Notification: {message.message}")
+        return news
 
-    def _environment(self, built: Any) -> Any:
-        """ARE's environment, its event loop not started: `tick` is called here."""
-        self._clock = Clock(built.start_time or 0.0)
-        config = self._env_of.EnvironmentConfig(start_time=built.start_time, duration=built.duration)
+    def _environment(self, scenario: Any) -> Any:
+        """ARE's environment; its event loop does not run, because this engine calls `tick`."""
+        self._clock = Clock(scenario.start_time or 0.0)
+        config = self._env_of.EnvironmentConfig(start_time=scenario.start_time, duration=scenario.duration)
         env = self._env_of.Environment(config=config, notification_system=self._notes.VerboseNotificationSystem())
         env.time_manager = self._clock
         env.notification_system.initialize(self._clock)
-        env.register_apps(built.apps)
-        env.schedule(built.events)
+        env.register_apps(scenario.apps)
+        env.schedule(scenario.events)
         env.state = self._kinds.EnvironmentState.RUNNING
         env.prepare_events_for_start()
         return env
 
-    def _judge(self, built: Any, checks: dict[str, Any]) -> Any:
-        """Checks alone where no model judges: then texts are compared by what a scenario of ours says of them.
+    def _judge(self, scenario: Any, checks: dict[str, Any]) -> Any:
+        """The configuration of ARE's judge; without a model, `checks` decide how it compares texts.
 
-        The judge writes prompts for every tool that it knows, which takes seconds: so it gets only the oracle's.
+        The judge writes prompts for every tool that it knows, which takes seconds, so it gets only the oracle's tools.
         """
-        classes = {app.name: type(app).__name__ for app in built.apps}
-        done = [event.action_desc for event in built.events if type(event).__name__ == "OracleEvent"]
-        tools = {f"{classes.get(one.app, one.app)}__{one.function}" for one in done}
+        classes = {app.name: type(app).__name__ for app in scenario.apps}
+        actions = [event.action_desc for event in scenario.events if type(event).__name__ == "OracleEvent"]
+        tools = {f"{classes.get(one.app, one.app)}__{one.function}" for one in actions}
         known = {name: kinds for name, kinds in self._configs.TOOL_ARG_CHECKER_TYPE_REGISTRY.items() if name in tools}
         if self._talk:
             return self._configs.GraphPerEventJudgeConfig(engine=self._talk.ask, per_tool_arg_to_checker_type=known)
@@ -280,28 +280,28 @@ class Scenarios:
                     tool_name=one["tool"],
                     checker_args={"targets": one["targets"]} if "targets" in one else {},
                 )
-                for one in wanted
+                for one in of_event
             ]
-            for event, wanted in checks.items()
+            for event, of_event in checks.items()
         }
         return self._configs.ScriptedGraphPerEventJudgeConfig(
             engine=_no_model, event_id_to_checker_params=params, per_tool_arg_to_checker_type=known
         )
 
     def _fill(self, files: dict[str, str]) -> None:
-        """Says where the files of the next scenario lie: those it brings, else where DEMO_FS_PATH says.
+        """Set the folder of the next scenario's files: a new one with its own files, else the one in DEMO_FS_PATH.
 
-        ARE's own default is a place on the network, which nothing here may need. Apps are made anew whenever they are
-        reset, so it is their default that is set.
+        ARE's default folder is on the network, which the engine must not need. ARE creates its apps again at each
+        reset, so this sets their default.
         """
         self._folder = Path(tempfile.mkdtemp(prefix="seasoned-gaia2-"))
         for name, text in files.items():
             path = self._folder / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8")
-        place = str(self._folder) if files else os.environ.get("DEMO_FS_PATH") or str(self._folder)
-        made = self._files.SandboxLocalFileSystem.__init__
-        made.__defaults__ = (*made.__defaults__[:-1], place)
+        folder = str(self._folder) if files else os.environ.get("DEMO_FS_PATH") or str(self._folder)
+        init = self._files.SandboxLocalFileSystem.__init__
+        init.__defaults__ = (*init.__defaults__[:-1], folder)
 
     def _clear(self) -> None:
         self._scenario = None
@@ -314,7 +314,7 @@ class Scenarios:
 
 
 def described(tool: Any) -> dict[str, Any]:
-    """A tool as an agent is offered it: name, description, and a JSON schema of its arguments."""
+    """A tool for an agent: its name, its description and the JSON schema of its arguments."""
     properties, required = {}, []
     for arg in tool.args:
         if arg.name == "kwargs":
@@ -333,7 +333,7 @@ def described(tool: Any) -> dict[str, Any]:
 
 
 def schema_of(kind: str) -> dict[str, Any]:
-    """The JSON schema of an argument's type, as ARE writes it: "list[str] | None"."""
+    """The JSON schema of an argument's type in ARE's notation, such as "list[str] | None"."""
     kinds = [one.strip() for one in kind.split("|")]
     schemas = []
     for one in kinds:
@@ -349,18 +349,18 @@ def schema_of(kind: str) -> dict[str, Any]:
 
 
 def words_of(message: str) -> str:
-    """What the user said, without ARE's head and foot."""
+    """The user's text in a message, without ARE's header and footer."""
     _, mark, rest = message.partition("\nMessage: ")
     return rest.rpartition("\nAlready read:")[0] if mark else message
 
 
-def answers(said: str, wanted: dict[str, Any]) -> bool:
-    """Whether a message gives the answer: all its words as whole words, few enough others, and no other number."""
-    if not wanted:
+def answers(message: str, answer: dict[str, Any]) -> bool:
+    """Whether a message gives the answer: all words as whole words, no other number, and at most `most` characters."""
+    if not answer:
         return True
-    text = " ".join(said.split()).casefold()
-    words = [" ".join(str(word).split()).casefold() for word in wanted["words"]]
-    if len(text) > wanted["most"]:
+    text = " ".join(message.split()).casefold()
+    words = [" ".join(str(word).split()).casefold() for word in answer["words"]]
+    if len(text) > answer["most"]:
         return False
     if not all(re.search(rf"(?<!\w){re.escape(word)}(?!\w)", text) for word in words):
         return False
@@ -373,6 +373,6 @@ def _no_model(*_: Any, **__: Any) -> tuple[str, None]:
 
 
 def begin() -> dict[str, Callable[..., dict[str, Any]]]:
-    """What the engine does."""
+    """The engine's functions by request."""
     scenarios = Scenarios()
     return {do: getattr(scenarios, do) for do in ("load", "step", "told", "oracle")}

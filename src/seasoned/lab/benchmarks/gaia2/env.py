@@ -1,8 +1,8 @@
-"""Gaia2's scenarios as an Environment: ARE's apps in a worker process, a call of a tool an action.
+"""Gaia2's scenarios as an Environment: ARE's apps run in a worker process, and each action is a call of a tool.
 
-Always holds: whatever an action holds, a step gives Gymnasium's five values; text that is no call is the message to the
-user that ends the turn; an engine that fails is replaced once, as `Episode` does it; and the model that judges texts,
-where there is one, is asked from this process, so that no worker has a key.
+Always holds: for any action, a step returns Gymnasium's five values; text that is not a call becomes the message to the
+user that ends the turn; an engine that fails is replaced once, by `Episode`; requests to the judge's model come from
+this process, so no worker has a key.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ from seasoned.types import Task, ToolCall
 
 TO_USER = "AgentUserInterface__send_message_to_user"
 MAX_ACTION = 20_000
-"""Characters of an action beyond which it is cut: no call of these apps is that long."""
+"""Characters of an action; the rest is cut, because no call of these apps is that long."""
 
 
 @dataclass(eq=False)
 class Gaia2Environment:
-    """One scenario at a time. It holds a worker from `reset` to the end of the episode or `close`.
+    """Plays one scenario at a time; holds a worker from `reset` to the end of the episode or `close`.
 
     Args:
         workers: the engine's processes.
-        read: gives the text of a task's scenario.
+        read: returns the text of a task's scenario.
         max_steps: calls an attempt may make.
-        most: characters of an observation; of a longer one the beginning is shown, and how much is missing.
-        judge: the model that judges texts; None: texts are checked as a scenario of ours says, or not at all.
-        told: whether the end says what the judge missed.
+        most: characters of an observation; a longer one is cut, with a note of how much is missing.
+        judge: the model that judges texts; None: only our own scenarios' checks of texts apply.
+        told: the last observation says what the judge missed.
     """
 
     workers: Workers
@@ -47,15 +47,15 @@ class Gaia2Environment:
     _last: str = field(default="", init=False)
 
     def __post_init__(self) -> None:
-        """Takes no worker yet."""
+        """Take no worker yet."""
         self._episode = Episode(self.workers)
 
     def reset(self, task: Task, *, seed: int | None = None) -> tuple[str, dict[str, Any]]:
-        """Begins a scenario: what the user wants, and in the info the "tools". `seed` changes nothing.
+        """Begin a scenario: return the user's request, and the "tools" in the info. `seed` has no effect.
 
         Raises:
             DataError: the scenario cannot be read or run.
-            InfrastructureError: the engine failed, twice.
+            InfrastructureError: the engine failed twice.
         """
         del seed
         self.close()
@@ -64,15 +64,15 @@ class Gaia2Environment:
         return f"{reply['observation']}\n\n{reply['time']}", {"tools": reply["tools"]}
 
     def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
-        """Makes one call, `name({"argument": value, ..})`; other text is said to the user.
+        """Make one call, `name({"argument": value, ..})`; any other text is a message to the user.
 
         Returns:
-            observation, reward (1.0 when the judge is content), terminated, truncated, info. `info` has "invalid": True
-            where a tool could not do it, and at the end "success" and "answer", the last message.
+            observation, reward (1.0 if the judge accepts the result), terminated, truncated, info. `info` has
+            "invalid": True if the call failed, and at the end "success" and "answer", the last message.
 
         Raises:
-            ContractError: There was no `reset`, or the scenario has ended.
-            InfrastructureError: the engine failed, twice.
+            ContractError: there was no `reset`, or the scenario has ended.
+            InfrastructureError: the engine failed twice.
         """
         if not self._begun:
             raise ContractError("step was called before reset or after the end of the scenario: call reset(task) first")
@@ -88,16 +88,16 @@ class Gaia2Environment:
         return self._result(reply)
 
     def oracle(self) -> list[ToolCall]:
-        """The calls that solve the scenario which was begun."""
+        """The calls that solve the current scenario."""
         return [ToolCall(**call) for call in self._episode.ask("oracle")["calls"]]
 
     @property
     def pid(self) -> int | None:
-        """The number of the engine's process, while there is one."""
+        """The id of the engine's process; None if there is none."""
         return self._episode.pid
 
     def close(self) -> None:
-        """Ends the scenario, if one is open, and gives its worker back. May be called again."""
+        """End the scenario, if there is one, and release its worker. Calling it again does nothing."""
         self._begun = False
         self._episode.close()
 
@@ -116,5 +116,5 @@ class Gaia2Environment:
 
 
 def shortened(text: str, most: int) -> str:
-    """The beginning of a long text, with a note of what is missing."""
+    """The first `most` characters of a text, with a note of how many are missing."""
     return text if len(text) <= most else f"{text[:most]} .. ({len(text) - most} more characters)"

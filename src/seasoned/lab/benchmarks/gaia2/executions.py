@@ -1,9 +1,9 @@
-"""The families of scenarios that want something done. The judge compares every change with the oracle's.
+"""The families of scenarios that ask for a change; the judge compares every change with the oracle's.
 
-Mail wants addresses and Chats ids, not names; an answer is a reply and no new mail; an event cannot be edited, so it is
-made anew and the old one deleted; what is bought is the item of a colour, not the product; a discount has to fit all
-that is in the cart; saving again what is saved is a change too many. Always holds: the calls of the solution, and no
-others, are what changes.
+Mail takes addresses and Chats ids, not names; an answer is a reply, not a new mail; an event cannot be edited, so the
+solution creates a new one and deletes the old; one buys the item of a colour, not the product; a discount must fit the
+whole cart; saving again what is already saved is one change too many. Always holds: only the solution's writes change
+anything.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _REPLIES = (
 
 
 def mail_two(u: Universe, rng: random.Random) -> Draft:
-    """One mail to two people, whose addresses are in the contacts."""
+    """Send one mail to two people, whose addresses are in the contacts."""
     people = rng.sample(u.people, 2)
     meal = rng.choice(_MEALS)
     subject, words = f"Invitation to {meal}", f"We have {meal} on Friday"
@@ -40,11 +40,11 @@ def mail_two(u: Universe, rng: random.Random) -> Draft:
     )
     send = {"recipients": [person.email for person in people], "subject": subject, "content": words}
     writes = (Call("Emails__send_email", send, says={"subject": subject, "content": words}),)
-    return Draft(task, _looked_up(people), writes)
+    return Draft(task, _lookups(people), writes)
 
 
 def reply(u: Universe, rng: random.Random) -> Draft:
-    """An answer to a mail."""
+    """Reply to a mail."""
     mail = rng.choice([mail for mail in u.inbox if mail.kind == "question"])
     assert mail.person is not None
     words = rng.choice(_REPLIES)
@@ -55,17 +55,17 @@ def reply(u: Universe, rng: random.Random) -> Draft:
 
 
 def forward(u: Universe, rng: random.Random) -> Draft:
-    """An invoice to somebody."""
+    """Forward an invoice to a contact."""
     mail = rng.choice([mail for mail in u.inbox if mail.kind == "invoice"])
     person = rng.choice(u.people)
     task = f"Forward the email with the subject {mail.subject} to {person.name}."
-    reads = (Call("Emails__search_emails", {"query": mail.subject}), *_looked_up([person]))
+    reads = (Call("Emails__search_emails", {"query": mail.subject}), *_lookups([person]))
     writes = (Call("Emails__forward_email", {"email_id": mail.id, "recipients": [person.email]}),)
     return Draft(task, reads, writes)
 
 
 def delete_offers(u: Universe, rng: random.Random) -> Draft:
-    """The offers of a firm, its invoices left alone."""
+    """Delete a firm's offers, but keep its invoices."""
     firm = rng.choice(sorted({mail.about for mail in u.inbox if mail.kind == "offer"}))
     offers = [mail for mail in u.inbox if mail.kind == "offer" and mail.about == firm]
     task = (
@@ -77,7 +77,7 @@ def delete_offers(u: Universe, rng: random.Random) -> Draft:
 
 
 def move_event(u: Universe, rng: random.Random) -> Draft:
-    """An event to another day: made anew, the old one deleted."""
+    """Move an event to another day: create a new one and delete the old one."""
     event = rng.choice([event for event in u.events if event.begin > u.now])
     begin = event.begin + timedelta(days=rng.choice([20, 21, 22]))
     end = begin + (event.end - event.begin)
@@ -102,7 +102,7 @@ def move_event(u: Universe, rng: random.Random) -> Draft:
 
 
 def chat(u: Universe, rng: random.Random) -> Draft:
-    """A message in Chats, by the id that the app has for a person."""
+    """Send a message in Chats, by the app's own id of a person."""
     person, words = rng.choice(u.people), rng.choice(_NEWS)
     task = f'Tell {person.name} in Chats: "{words}".'
     reads = (Call("Chats__lookup_user_id", {"user_name": person.name}),)
@@ -111,18 +111,18 @@ def chat(u: Universe, rng: random.Random) -> Draft:
 
 
 def group(u: Universe, rng: random.Random) -> Draft:
-    """A group in Messages, by phone numbers."""
+    """Create a group in Messages, by phone numbers."""
     people = rng.sample(u.people, 3)
     title = f"{rng.choice(_MEALS)[2:].capitalize()} in {rng.choice(u.towns)}"
     names = f"{people[0].name}, {people[1].name} and {people[2].name}"
     task = f'Make a group in Messages with {names}, and call it "{title}".'
     reads = tuple(Call("Messages__lookup_user_id", {"user_name": person.name}) for person in people)
-    made = {"user_ids": [person.phone for person in people], "title": title}
-    return Draft(task, reads, (Call("Messages__create_group_conversation", made, same=("title",)),))
+    arguments = {"user_ids": [person.phone for person in people], "title": title}
+    return Draft(task, reads, (Call("Messages__create_group_conversation", arguments, same=("title",)),))
 
 
 def buy(u: Universe, rng: random.Random) -> Draft:
-    """Some pieces in one colour, with the code that takes something off."""
+    """Buy several pieces in one colour, with the discount code for it."""
     variant = rng.choice([variant for variant in u.variants if variant.item in u.codes and variant.available])
     code, count = next(iter(u.codes[variant.item])), rng.randrange(2, 5)
     task = (
@@ -140,25 +140,25 @@ def buy(u: Universe, rng: random.Random) -> Draft:
 
 
 def cancel_order(u: Universe, rng: random.Random) -> Draft:
-    """An order that can still be cancelled."""
+    """Cancel an order that can still be cancelled."""
     order = rng.choice([order for order in u.orders if order.status in ("processed", "shipped")])
     task = f"Cancel my order of the {order.variant.name} in {order.variant.color}."
     return Draft(task, (Call("Shopping__list_orders", {}),), (Call("Shopping__cancel_order", {"order_id": order.id}),))
 
 
 def edit_contact(u: Universe, rng: random.Random) -> Draft:
-    """A new phone number, for the contact's id."""
+    """Change a phone number, by the contact's id."""
     person = rng.choice(u.people)
     phone = f"{person.phone[:3]}{rng.randrange(10**8, 10**9)}"
     task = f"{person.name} has a new phone number, {phone}. Put it into my contacts."
     writes = (
         Call("Contacts__edit_contact", {"contact_id": person.id, "updates": {"phone": phone}}, same=("updates",)),
     )
-    return Draft(task, _looked_up([person]), writes)
+    return Draft(task, _lookups([person]), writes)
 
 
 def save_flats(u: Universe, rng: random.Random) -> Draft:
-    """All flats of a town below a price that are not saved yet."""
+    """Save all flats of a town below a price that are not saved yet."""
 
     def new(town: str, limit: float) -> list[Flat]:
         return [flat for flat in u.flats if flat.town == town and flat.price < limit and not flat.saved]
@@ -173,7 +173,7 @@ def save_flats(u: Universe, rng: random.Random) -> Draft:
 
 
 def order_ride(u: Universe, rng: random.Random) -> Draft:
-    """A cab to where an event is, in time."""
+    """Order a cab to the place of an event, in time."""
     event = rng.choice([event for event in u.events if event.begin > u.now + timedelta(days=1)])
     start = f"Station {rng.choice(u.towns)}"
     at = event.begin - timedelta(minutes=45)
@@ -191,7 +191,7 @@ def order_ride(u: Universe, rng: random.Random) -> Draft:
     return Draft(task, reads, (Call("Cabs__order_ride", ride, same=("start_location", "end_location")),))
 
 
-def _looked_up(people: list[Person]) -> tuple[Call, ...]:
+def _lookups(people: list[Person]) -> tuple[Call, ...]:
     return tuple(Call("Contacts__search_contacts", {"query": person.name}) for person in people)
 
 

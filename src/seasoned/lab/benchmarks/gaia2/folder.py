@@ -1,6 +1,6 @@
 """Gaia2's own files: a folder DIR/<config>/<split>/*.json, each a scenario as ARE exports it.
 
-Always holds: what a file holds is untrusted: one that is no scenario is named and left out; nothing is run here.
+Always holds: files are untrusted; one that is not a scenario is named and left out; nothing is run.
 """
 
 from __future__ import annotations
@@ -27,21 +27,21 @@ _TEXTS = {
     "edit_contact",
     "order_ride",
 }
-"""Functions of which ARE's judge has a model compare some argument."""
+"""Functions with a text argument that ARE's judge compares with a model."""
 
 
 def read_folder(root: Path, configs: Sequence[str], split: str) -> tuple[list[Task], list[str]]:
-    """The scenarios of these configs (the category of the tasks), and what is wrong with those that cannot be read.
+    """The scenarios of these configs (the tasks' categories), and the faults of the files that cannot be read.
 
-    The data of a task says whether it is `judged`: whether its oracle writes a text, which a model has to compare.
+    A task's data has `judged`: whether its oracle writes a text, which a model has to compare.
 
     Raises:
-        DataError: there is no such file, or none that can be read.
+        DataError: there is no file, or none can be read.
     """
     files = [(config, path) for config in configs for path in sorted((root / config / split).glob("*.json"))]
     if not files:
-        wanted = " and ".join(f"{config}/{split}/*.json" for config in configs)
-        raise DataError(f"{root} should hold {wanted}, as Gaia2's data does, but has none of them")
+        patterns = " and ".join(f"{config}/{split}/*.json" for config in configs)
+        raise DataError(f"{root} should hold {patterns}, as Gaia2's data does, but has none of them")
     tasks: list[Task] = []
     broken: list[str] = []
     for config, path in files:
@@ -59,17 +59,17 @@ def _task(config: str, path: Path) -> Task:
     name = str(raw["metadata"]["definition"]["scenario_id"])
     match = _UNIVERSE.search(name)
     if match is None:
-        raise ValueError(f"its id, {name!r}, does not say which universe it is of")
+        raise ValueError(f"its id, {name!r}, does not say which universe it belongs to")
     events = list(raw["events"])
     first = [event for event in events if _function(event) == "send_message_to_agent" and not event["dependencies"]]
-    words = "\n".join(_content(event) for event in first).strip()
-    if not words:
-        raise ValueError("no message of the user begins it")
+    text = "\n".join(_content(event) for event in first).strip()
+    if not text:
+        raise ValueError("it has no first message of the user")
     oracle = {_function(event) for event in events if event.get("class_name") == "OracleEvent"}
     if not oracle:
         raise ValueError("it has no oracle")
     data = {"file": str(path.resolve()), "universe": int(match[1]), "judged": bool(oracle & _TEXTS)}
-    return Task(id=name, text=words, category=config, data=data)
+    return Task(id=name, text=text, category=config, data=data)
 
 
 def _function(event: dict[str, Any]) -> str:

@@ -1,8 +1,8 @@
-"""Scenarios of our own, written as Gaia2's files are: what the user wants, what solves it, and how that is checked.
+"""Our own scenarios, in the format of Gaia2's files: the user's request, its solution, and how the result is checked.
 
-Always holds: a scenario follows from its universe and family alone. Its file has what ARE reads (apps, events, the
-oracle among them) and under "seasoned" what the judge checks without a model: `checks` of arguments by event, `answer`
-of the last message, and the content of `files`.
+Always holds: a scenario depends only on its universe and family. Its file has what ARE reads (apps, and events with the
+oracle's among them) and under "seasoned" what the judge checks without a model: `checks` of arguments by event,
+`answer` for the last message, and the contents of `files`.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ CLASSES = {
     "Shopping": "ShoppingApp",
     "Cabs": "CabApp",
 }
-"""The classes of the apps that are written to, by which ARE's judge knows a tool."""
+"""The classes of the apps that solutions change; ARE's judge names a tool by the class of its app."""
 
 
 @dataclass(frozen=True)
 class Call:
-    """A call of a tool. `says` are texts that an argument has to hold, `same` arguments that have to be equal."""
+    """A call of a tool. An argument must contain its text in `says`; the arguments in `same` must be equal."""
 
     tool: str
     arguments: Mapping[str, Any]
@@ -46,8 +46,11 @@ class Call:
 
 @dataclass(frozen=True)
 class Draft:
-    """What a family makes of a universe. `reads` find out what `writes` and the answer need; `chained` writes have to
-    come in their order. The last message has to say `answer`, in at most `most` characters, and no number beside it."""
+    """A family's task in one universe.
+
+    `reads` find out what `writes` and the answer need; `chained` writes must be in order. The last message must contain
+    `answer`, have at most `most` characters, and no other number.
+    """
 
     task: str
     reads: tuple[Call, ...]
@@ -67,7 +70,7 @@ Family = Callable[[Universe, random.Random], Draft]
 
 @dataclass(frozen=True)
 class Scenario:
-    """A scenario. Its id is like those of Gaia2: the universe's number is part of it."""
+    """A scenario; as in Gaia2, its id contains the number of the universe."""
 
     universe: int
     kind: Kind
@@ -81,7 +84,7 @@ class Scenario:
 
     @property
     def solution(self) -> tuple[str, ...]:
-        """The actions that solve it, as an agent writes them."""
+        """The actions of the solution, as an agent writes them."""
         calls = [*self.draft.reads, *self.draft.writes, Call(TO_USER, {"content": self.draft.said})]
         return tuple(write_call(ToolCall(name=call.tool, arguments=dict(call.arguments))) for call in calls)
 
@@ -93,8 +96,8 @@ def make(number: int, kind: Kind, name: str, family: Family) -> Scenario:
 
 
 def text_of(scenario: Scenario) -> str:
-    """The scenario's file."""
-    made, draft = universe(scenario.universe), scenario.draft
+    """The text of a scenario's file."""
+    world, draft = universe(scenario.universe), scenario.draft
     events: list[dict[str, Any]] = [
         _event("user", "USER", "AgentUserInterface", "send_message_to_agent", {"content": draft.task}, [], 1)
     ]
@@ -105,33 +108,32 @@ def text_of(scenario: Scenario) -> str:
         app, _, function = call.tool.partition("__")
         before = [ids[-1]] if draft.chained and ids else ["user"]
         events.append(_event(name, "AGENT", app, function, call.arguments, before, 1))
-        wanted = _checks(call, f"{CLASSES[app]}__{function}")
-        if wanted:
-            checks[name] = wanted
+        if of_call := _checks(call, f"{CLASSES[app]}__{function}"):
+            checks[name] = of_call
         ids.append(name)
     last = {"content": draft.said}
     events.append(
         _event("oracle-last", "AGENT", "AgentUserInterface", "send_message_to_user", last, ids or ["user"], 1)
     )
-    own: dict[str, Any] = {"checks": checks, "files": {note.path: note.text for note in made.notes}}
+    extra: dict[str, Any] = {"checks": checks, "files": {note.path: note.text for note in world.notes}}
     if draft.answer:
-        own["answer"] = {"words": [draft.answer], "most": draft.most}
+        extra["answer"] = {"words": [draft.answer], "most": draft.most}
     definition = {
         "scenario_id": scenario.id,
         "seed": 0,
         "duration": 3600.0,
         "time_increment_in_seconds": 1,
-        "start_time": made.now.timestamp(),
+        "start_time": world.now.timestamp(),
         "tags": [scenario.kind.capitalize()],
     }
-    whole = {
+    file = {
         "metadata": {"definition": definition},
         "version": "are_simulation_v1",
-        "apps": app_states(made),
+        "apps": app_states(world),
         "events": events,
-        "seasoned": own,
+        "seasoned": extra,
     }
-    return json.dumps(whole, ensure_ascii=False)
+    return json.dumps(file, ensure_ascii=False)
 
 
 def _event(
@@ -162,7 +164,7 @@ def _argument(name: str, value: Any) -> dict[str, Any]:
 
 
 def _checks(call: Call, tool: str) -> list[dict[str, Any]]:
-    """What the judge compares beside the arguments that it always does."""
+    """What the judge compares in addition to the arguments that it always compares."""
     says = [
         {"tool": tool, "argument": name, "check": "contain_all_checker", "targets": [words]}
         for name, words in (call.says or {}).items()

@@ -1,8 +1,8 @@
-"""The families of scenarios that ask for an answer. Each one needs something that the apps do not say of themselves.
+"""The families of scenarios that ask for an answer; each depends on something that the apps do not mention.
 
-Contacts are listed ten at a time and searched by name, phone and mail alone, not by job; mails are searched in one
-folder; events and rides come in pages; Chats knows people by ids of its own and Messages by phone numbers; reading a
-file with `open` counts as writing. Always holds: the answer follows from what the reads of the solution return.
+Contacts are listed ten at a time and searched by name, phone and mail, not by job; mails are searched in one folder;
+events and rides come in pages; Chats identifies people by its own ids and Messages by phone numbers; reading a file
+with `open` counts as writing. Always holds: the answer follows from the results of the solution's reads.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from seasoned.lab.benchmarks.gaia2.universe import STAMP, Mail, Talk, Universe, 
 
 
 def job(u: Universe, rng: random.Random) -> Draft:
-    """Somebody by the job, who is not on the first page."""
+    """Find a contact by job, beyond the first page."""
     place = rng.randrange(10, len(u.people))
     person = u.people[place]
     task = f"Which of my contacts, {u.user.name}'s, has {person.job} as the job? Answer with the full name alone."
@@ -25,7 +25,7 @@ def job(u: Universe, rng: random.Random) -> Draft:
 
 
 def reference(u: Universe, rng: random.Random) -> Draft:
-    """A code in a mail that the user has sent."""
+    """Find a code in a mail that the user has sent."""
     mail = rng.choice([mail for mail in u.sent if mail.kind == "reference"])
     assert mail.person is not None
     task = f"Which reference did I send {mail.person.name} for {mail.about}? Answer with the reference alone."
@@ -34,7 +34,7 @@ def reference(u: Universe, rng: random.Random) -> Draft:
 
 
 def invoices(u: Universe, rng: random.Random) -> Draft:
-    """The sum of a firm's invoices, offers of the same firm left aside."""
+    """Add up a firm's invoices, without its offers."""
     firm = rng.choice([firm for firm in u.firms if sum(m.kind == "invoice" and m.about == firm for m in u.inbox) > 1])
     mails = [mail for mail in u.inbox if mail.kind == "invoice" and mail.about == firm]
     total = str(sum(int(mail.fact) for mail in mails))
@@ -44,7 +44,7 @@ def invoices(u: Universe, rng: random.Random) -> Draft:
 
 
 def week(u: Universe, rng: random.Random) -> Draft:
-    """Events of one tag in a week of more than a page."""
+    """Count the events with one tag in a week of more than a page."""
     monday = (u.now + timedelta(days=7 - u.now.weekday())).replace(hour=0, minute=0)
     sunday = monday + timedelta(days=7)
     inside = [event for event in u.events if monday <= event.begin < sunday]
@@ -61,18 +61,18 @@ def week(u: Universe, rng: random.Random) -> Draft:
 
 
 def told_in_chats(u: Universe, rng: random.Random) -> Draft:
-    """Where something is, as somebody wrote in Chats, which has ids of its own."""
+    """Find where a thing is, in a talk in Chats, which has its own ids of people."""
     talk = rng.choice([talk for talk in u.chats if talk.fact])
-    return _told(talk, "Chats", talk.people[0].chat)
+    return _told_in(talk, "Chats", talk.people[0].chat)
 
 
 def told_in_messages(u: Universe, rng: random.Random) -> Draft:
-    """The same in Messages, where a person's id is the phone number."""
+    """Find where a thing is, in a talk in Messages, where a person's id is the phone number."""
     talk = rng.choice([talk for talk in u.messages if talk.fact])
-    return _told(talk, "Messages", talk.people[0].phone)
+    return _told_in(talk, "Messages", talk.people[0].phone)
 
 
-def _told(talk: Talk, app: str, key: str) -> Draft:
+def _told_in(talk: Talk, app: str, key: str) -> Draft:
     name = talk.people[0].name
     task = f"{name} wrote to me in {app} where the {talk.about} is. Where is it? Answer with the place alone."
     reads = (
@@ -83,7 +83,7 @@ def _told(talk: Talk, app: str, key: str) -> Draft:
 
 
 def safest_flat(u: Universe, rng: random.Random) -> Draft:
-    """Of the saved flats the one in the safest area: the rates are another app's."""
+    """Find the saved flat in the safest area; the rates are in another app."""
     del rng
     saved = [flat for flat in u.flats if flat.saved]
     best = min(saved, key=lambda flat: flat.crime)
@@ -99,7 +99,7 @@ def safest_flat(u: Universe, rng: random.Random) -> Draft:
 
 
 def cheapest(u: Universe, rng: random.Random) -> Draft:
-    """The cheapest colour that can be had."""
+    """Find the cheapest available colour of a product."""
     by_name: dict[str, list[Variant]] = {}
     for variant in u.variants:
         by_name.setdefault(variant.name, []).append(variant)
@@ -118,15 +118,15 @@ def cheapest(u: Universe, rng: random.Random) -> Draft:
 
 
 def note(u: Universe, rng: random.Random) -> Draft:
-    """A fact in a file: `cat` reads, `open` counts as a change."""
-    wanted = rng.choice(u.notes)
-    task = f"I am {u.user.name}. What is the {wanted.about}? It stands in one of my files. Answer with it alone."
-    reads = (Call("Files__tree", {}), Call("Files__cat", {"path": wanted.path}))
-    return Draft(task, reads, answer=wanted.fact, most=60)
+    """Find a fact in a file: `cat` reads it, `open` counts as a change."""
+    file = rng.choice(u.notes)
+    task = f"I am {u.user.name}. What is the {file.about}? It stands in one of my files. Answer with it alone."
+    reads = (Call("Files__tree", {}), Call("Files__cat", {"path": file.path}))
+    return Draft(task, reads, answer=file.fact, most=60)
 
 
 def rides(u: Universe, rng: random.Random) -> Draft:
-    """The cost of the rides to one station, over two pages."""
+    """Add up the cost of the rides to one station, on two pages."""
     counts = Counter(ride.end for ride in u.rides)
     end = rng.choice(sorted(end for end, count in counts.items() if count > 1))
     total = f"{sum(ride.price for ride in u.rides if ride.end == end):g}"
@@ -136,7 +136,7 @@ def rides(u: Universe, rng: random.Random) -> Draft:
 
 
 def attendee(u: Universe, rng: random.Random) -> Draft:
-    """The phone number of whom the user meets: two apps."""
+    """Find the phone number of the person at an event, in two apps."""
     event = rng.choice([event for event in u.events if len(event.attendees) == 1])
     person = u.person(event.attendees[0])
     task = (
@@ -151,7 +151,7 @@ def attendee(u: Universe, rng: random.Random) -> Draft:
 
 
 def asker(u: Universe, rng: random.Random) -> Draft:
-    """Where somebody lives who wrote a mail."""
+    """Find where the sender of a mail lives."""
     mail: Mail = rng.choice([mail for mail in u.inbox if mail.kind == "question"])
     assert mail.person is not None
     task = (

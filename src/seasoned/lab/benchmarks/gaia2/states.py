@@ -1,6 +1,6 @@
-"""What a universe holds, in the form in which ARE's apps load their state.
+"""The contents of a universe, in the form in which ARE's apps load their state.
 
-Always holds: every state is JSON, and follows from the universe alone.
+Always holds: every state is JSON and depends only on the universe.
 """
 
 from __future__ import annotations
@@ -12,32 +12,32 @@ from typing import Any
 from seasoned.lab.benchmarks.gaia2.universe import Event, Mail, Person, Talk, Universe
 
 
-def app_states(made: Universe) -> list[dict[str, Any]]:
-    """The apps with what is in them, as a scenario's file has them."""
+def app_states(universe: Universe) -> list[dict[str, Any]]:
+    """The apps with their contents, as in a scenario's file."""
     states: list[tuple[str, str, dict[str, Any]]] = [
         ("AgentUserInterface", "AgentUserInterface", {"messages": []}),
         ("SystemApp", "SystemApp", {}),
-        ("Contacts", "ContactsApp", _contacts(made)),
-        ("Emails", "EmailClientV2", _emails(made)),
-        ("Messages", "MessagingAppV2", _talks(made, made.messages, "PHONE_NUMBER")),
-        ("Chats", "MessagingAppV2", _talks(made, made.chats, "NAME")),
-        ("Calendar", "CalendarApp", {"events": {event.id: _event(event) for event in made.events}}),
-        ("RentAFlat", "ApartmentListingApp", _rentals(made)),
-        ("Shopping", "ShoppingApp", _shop(made)),
-        ("Cabs", "CabApp", _cabs(made)),
-        ("City", "CityApp", _city(made)),
-        ("Files", "Files", {"files": _tree(made)}),
+        ("Contacts", "ContactsApp", _contacts(universe)),
+        ("Emails", "EmailClientV2", _emails(universe)),
+        ("Messages", "MessagingAppV2", _talks(universe, universe.messages, "PHONE_NUMBER")),
+        ("Chats", "MessagingAppV2", _talks(universe, universe.chats, "NAME")),
+        ("Calendar", "CalendarApp", {"events": {event.id: _event(event) for event in universe.events}}),
+        ("RentAFlat", "ApartmentListingApp", _rentals(universe)),
+        ("Shopping", "ShoppingApp", _shop(universe)),
+        ("Cabs", "CabApp", _cabs(universe)),
+        ("City", "CityApp", _city(universe)),
+        ("Files", "Files", {"files": _tree(universe)}),
     ]
     return [{"name": name, "class_name": kind, "app_state": state} for name, kind, state in states]
 
 
-def _contacts(made: Universe) -> dict[str, Any]:
+def _contacts(universe: Universe) -> dict[str, Any]:
     def row(person: Person) -> dict[str, Any]:
         return {
             "first_name": person.first,
             "last_name": person.last,
             "contact_id": person.id,
-            "is_user": person is made.user,
+            "is_user": person is universe.user,
             "gender": "Unknown",
             "age": None,
             "city_living": person.town,
@@ -47,11 +47,10 @@ def _contacts(made: Universe) -> dict[str, Any]:
             "email": person.email,
         }
 
-    everybody = [*made.people, made.user]
-    return {"contacts": {person.id: row(person) for person in everybody}, "view_limit": 10}
+    return {"contacts": {person.id: row(person) for person in (*universe.people, universe.user)}, "view_limit": 10}
 
 
-def _emails(made: Universe) -> dict[str, Any]:
+def _emails(universe: Universe) -> dict[str, Any]:
     def row(mail: Mail) -> dict[str, Any]:
         return {
             "sender": mail.sender,
@@ -63,12 +62,12 @@ def _emails(made: Universe) -> dict[str, Any]:
             "is_read": True,
         }
 
-    held = {"INBOX": made.inbox, "SENT": made.sent, "DRAFT": [], "TRASH": []}
+    mails_by_folder = {"INBOX": universe.inbox, "SENT": universe.sent, "DRAFT": [], "TRASH": []}
     folders = {
         name: {"folder_name": name, "emails": [row(mail) for mail in sorted(mails, key=lambda m: m.at, reverse=True)]}
-        for name, mails in held.items()
+        for name, mails in mails_by_folder.items()
     }
-    return {"user_email": made.user.email, "view_limit": 5, "folders": folders}
+    return {"user_email": universe.user.email, "view_limit": 5, "folders": folders}
 
 
 def _event(event: Event) -> dict[str, Any]:
@@ -84,25 +83,25 @@ def _event(event: Event) -> dict[str, Any]:
     }
 
 
-def _talks(made: Universe, talks: Sequence[Talk], mode: str) -> dict[str, Any]:
+def _talks(universe: Universe, talks: Sequence[Talk], mode: str) -> dict[str, Any]:
     def key(person: Person) -> str:
         return person.phone if mode == "PHONE_NUMBER" else person.chat
 
-    ids = {person.name: key(person) for person in (*made.people, made.user)}
+    ids = {person.name: key(person) for person in (*universe.people, universe.user)}
     conversations = {}
     for place, talk in enumerate(talks):
-        begun = made.now - timedelta(days=place + 1, hours=3)
+        begin = universe.now - timedelta(days=place + 1, hours=3)
         messages = [
             {
-                "sender_id": key(speaker or made.user),
+                "sender_id": key(speaker or universe.user),
                 "message_id": f"{talk.id}{number}",
-                "timestamp": (begun + timedelta(minutes=7 * number)).timestamp(),
+                "timestamp": (begin + timedelta(minutes=7 * number)).timestamp(),
                 "content": words,
             }
             for number, (speaker, words) in enumerate(talk.said)
         ]
         conversations[talk.id] = {
-            "participant_ids": [key(person) for person in (*talk.people, made.user)],
+            "participant_ids": [key(person) for person in (*talk.people, universe.user)],
             "messages": messages,
             "title": talk.title or ", ".join(person.name for person in talk.people),
             "conversation_id": talk.id,
@@ -115,12 +114,12 @@ def _talks(made: Universe, talks: Sequence[Talk], mode: str) -> dict[str, Any]:
         "mode": mode,
         "name_to_id": ids,
         "id_to_name": {value: name for name, value in ids.items()},
-        "current_user_id": key(made.user),
-        "current_user_name": made.user.name,
+        "current_user_id": key(universe.user),
+        "current_user_name": universe.user.name,
     }
 
 
-def _rentals(made: Universe) -> dict[str, Any]:
+def _rentals(universe: Universe) -> dict[str, Any]:
     rows = {
         flat.id: {
             "name": flat.name,
@@ -134,14 +133,14 @@ def _rentals(made: Universe) -> dict[str, Any]:
             "apartment_id": flat.id,
             "saved": flat.saved,
         }
-        for flat in made.flats
+        for flat in universe.flats
     }
-    return {"apartments": rows, "saved_apartments": [flat.id for flat in made.flats if flat.saved]}
+    return {"apartments": rows, "saved_apartments": [flat.id for flat in universe.flats if flat.saved]}
 
 
-def _shop(made: Universe) -> dict[str, Any]:
+def _shop(universe: Universe) -> dict[str, Any]:
     products: dict[str, Any] = {}
-    for variant in made.variants:
+    for variant in universe.variants:
         product = products.setdefault(
             variant.product, {"name": variant.name, "product_id": variant.product, "variants": {}}
         )
@@ -166,12 +165,12 @@ def _shop(made: Universe) -> dict[str, Any]:
                 }
             },
         }
-        for order in made.orders
+        for order in universe.orders
     }
-    return {"products": products, "cart": {}, "orders": orders, "discount_codes": made.codes}
+    return {"products": products, "cart": {}, "orders": orders, "discount_codes": universe.codes}
 
 
-def _cabs(made: Universe) -> dict[str, Any]:
+def _cabs(universe: Universe) -> dict[str, Any]:
     rides = [
         {
             "ride_id": ride.id,
@@ -184,7 +183,7 @@ def _cabs(made: Universe) -> dict[str, Any]:
             "time_stamp": ride.at.timestamp(),
             "distance_km": 12.0,
         }
-        for ride in made.rides
+        for ride in universe.rides
     ]
     services = {
         name: {"nb_seats": seats, "price_per_km": price, "base_delay_min": delay, "max_distance_km": 25}
@@ -193,17 +192,17 @@ def _cabs(made: Universe) -> dict[str, Any]:
     return {"ride_history": rides, "quotation_history": [], "d_service_config": services}
 
 
-def _city(made: Universe) -> dict[str, Any]:
+def _city(universe: Universe) -> dict[str, Any]:
     rates = {
-        flat.zip: {"violent_crime": flat.crime, "property_crime": round(60 - flat.crime, 1)} for flat in made.flats
+        flat.zip: {"violent_crime": flat.crime, "property_crime": round(60 - flat.crime, 1)} for flat in universe.flats
     }
     return {"api_call_limit": 100, "crime_data": rates}
 
 
-def _tree(made: Universe) -> dict[str, Any]:
-    """The folders and files of the notes, and two empty folders."""
+def _tree(universe: Universe) -> dict[str, Any]:
+    """The folders and files of the notes, with two empty folders."""
     root: dict[str, Any] = {"name": "", "type": "directory", "children": []}
-    for path in (*(note.path for note in made.notes), "Downloads/", "Pictures/"):
+    for path in (*(note.path for note in universe.notes), "Downloads/", "Pictures/"):
         place = root
         *folders, name = path.split("/")
         for folder in folders:

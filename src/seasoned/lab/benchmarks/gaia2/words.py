@@ -1,6 +1,6 @@
-"""The words of the Gaia2 prompts: instruction, worked attempts, failed ones with a reflection.
+"""The words of the Gaia2 prompts: the instruction, worked attempts, and failed attempts with a reflection.
 
-They are of a universe that is in no pool. Always holds: each step shows what ARE shows.
+The attempts are in a universe that is in no pool. Always holds: each step shows what ARE shows.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
 """Library: programs for a private library, whose functions have made-up names and quirks that nobody could guess.
 
-Our own, generated from a seed: nothing of it was ever published, so a model can know it from experience alone. A task
-asks in plain words for one, two or three pieces of the library and names them; it is checked by running the program
-on inputs that it does not show. Always holds: no text names a quirk; what is right is computed without the library.
+The library is our own and generated from a seed, so a model can know it only from experience. A task describes a
+program in plain words and names the one to three pieces of the library to use; the program is run on inputs that the
+task does not show. Always holds: no text names a quirk; the right answers are computed without the library.
 
-Options: `tasks` (how many are generated, 400), `train_share`, `version` (1 or 2: the same names and meanings with other
-quirks), `probes` and `drafts` (what an attempt may do, see `seasoned.lab.benchmarks.code`), `unsafe` (run programs
-without a sandbox where none works).
+Options: `tasks` (the number of generated tasks, 400), `train_share`, `version` (1 or 2: the same names and meanings
+with other quirks), `probes` and `drafts` (limits of an attempt, see `seasoned.lab.benchmarks.code`), `unsafe` (run
+programs without a sandbox if none works).
 """
 
 from __future__ import annotations
@@ -30,22 +30,22 @@ _VERSIONS = (1, 2)
 
 
 def load(options: Mapping[str, Any], *, seed: int) -> Benchmark:
-    """Loads the library of a seed; see `load_benchmark`."""
-    set_to = _options(options)
-    library, tasks = generate(seed, set_to["version"], set_to["tasks"])
-    train, test = split(tasks, name="library", seed=seed, share=set_to["train_share"])
-    return code_benchmark("library", (train, test), (library,), set_to, f"{len(tasks)} tasks for {library.name}")
+    """Load the library of a seed; see `load_benchmark`."""
+    settings = _options(options)
+    library, tasks = generate(seed, settings["version"], settings["tasks"])
+    train, test = split(tasks, name="library", seed=seed, share=settings["train_share"])
+    return code_benchmark("library", (train, test), (library,), settings, f"{len(tasks)} tasks for {library.name}")
 
 
 def check(options: Mapping[str, Any], *, seed: int = 0) -> Check:
-    """Runs the reference solution of every task, and the one that would be right if the library had no quirks."""
-    set_to = _options(options)
-    library, tasks = generate(seed, set_to["version"], set_to["tasks"])
-    return check_tasks(library, tasks, set_to["unsafe"])
+    """Run every task's reference solution, and its solution for a library without quirks."""
+    settings = _options(options)
+    library, tasks = generate(seed, settings["version"], settings["tasks"])
+    return check_tasks(library, tasks, settings["unsafe"])
 
 
 def check_tasks(library: Library, tasks: Sequence[Task], unsafe: bool) -> Check:
-    """Runs the tasks' reference solutions, and those for a library without quirks, with a library."""
+    """Run the tasks' reference solutions, and their solutions for a library without quirks, with a library."""
     with Sandbox(library, unsafe=unsafe) as sandbox:
         wrong = [task.id for task in tasks if not judged(sandbox, task, task.data["answer"]).right]
         passed = sum(judged(sandbox, task, task.data["naive"]).right for task in tasks)
@@ -60,33 +60,33 @@ def check_tasks(library: Library, tasks: Sequence[Task], unsafe: bool) -> Check:
 
 
 def _options(options: Mapping[str, Any]) -> dict[str, Any]:
-    set_to = check_options("library", options, OPTIONS)
-    if set_to["version"] not in _VERSIONS:
-        raise ConfigError(f"benchmark.version should be 1 or 2, but is {set_to['version']}")
-    if not 10 <= set_to["tasks"] <= 1000:
-        raise ConfigError(f"benchmark.tasks should be 10 to 1000 tasks of a library, but is {set_to['tasks']}")
-    return set_to
+    settings = check_options("library", options, OPTIONS)
+    if settings["version"] not in _VERSIONS:
+        raise ConfigError(f"benchmark.version should be 1 or 2, but is {settings['version']}")
+    if not 10 <= settings["tasks"] <= 1000:
+        raise ConfigError(f"benchmark.tasks should be 10 to 1000 tasks of a library, but is {settings['tasks']}")
+    return settings
 
 
 @cache
-def generate(seed: int, version: int, wanted: int) -> tuple[Library, tuple[Task, ...]]:
-    """The library of a seed, as text, and its tasks."""
+def generate(seed: int, version: int, count: int) -> tuple[Library, tuple[Task, ...]]:
+    """The library of a seed, as source text, and `count` tasks."""
     draw = random.Random(f"library-{seed}")
     names = made_up_names(draw)
     package = next(names)
     pieces = make_pieces(draw, names, version)
-    tasks = make_tasks(pieces, random.Random(f"tasks-{seed}"), seed, wanted, version)
+    tasks = make_tasks(pieces, random.Random(f"tasks-{seed}"), seed, count, version)
     return Library(package, source=source_of(pieces, version), version=f"{version}.0"), tuple(tasks)
 
 
 def source_of(pieces: list[Piece], version: int) -> str:
-    """The module's text; its classes and functions are all that is public, and their texts say what the tasks say."""
+    """The library's source; only the pieces are public, and their docstrings add nothing to the tasks."""
     parts = [f"__version__ = '{version}.0'\nunit = 'std'\n", *map(_documented, pieces)]
-    listed = [piece.name for piece in pieces]
-    return "\n\n".join([*parts, f"__all__ = {listed!r}\n"])
+    names = [piece.name for piece in pieces]
+    return "\n\n".join([*parts, f"__all__ = {names!r}\n"])
 
 
 def _documented(piece: Piece) -> str:
-    """A piece's source with a docstring below its head."""
+    """A piece's source with a docstring."""
     head, line, rest = re.split(r"(?<=:)(\n)(?=    )", piece.source, maxsplit=1)
     return f'{head}{line}    """{piece.says.partition(":")[0].capitalize()}."""\n{rest}'

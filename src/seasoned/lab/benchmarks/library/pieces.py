@@ -1,9 +1,8 @@
-"""The pieces of a private library: each a function or class with a made-up name, a meaning that its name does not tell,
-and a quirk that nobody could guess.
+"""The pieces of a private library: functions and classes with made-up names and quirks that nobody could guess.
 
-A piece knows its quirky source, how it is called rightly and how it would be called if it had no quirk, and what it
-means as a Python function. Always holds: what it means is computed without its source, so that a reference solution
-is checked against something else than itself; pieces are drawn from a random generator alone.
+A piece has its source with the quirk, the right call and the call for a piece without the quirk, and its meaning as a
+Python function. Always holds: the meaning does not use the source, so reference solutions are checked independently;
+pieces depend only on a random generator.
 """
 
 from __future__ import annotations
@@ -24,9 +23,9 @@ _WORDS = read_toml(DATA / "library.toml")
 class Piece:
     """A function or class of the library.
 
-    `params` are the names of what it is asked for, and `phrase` says what it means of them. `use` and `plain` (None: a
-    call with the parameters) give the lines and the expression that call it rightly, or as if it had no quirk; `mean`
-    is its meaning; `draw` draws values for its parameters.
+    `params` are the names of its inputs in tasks; `says` and `phrase` describe it in tasks. `use` returns the lines and
+    the expression of the right call, `plain` those of a call without the quirk (None: a call with the parameters);
+    `mean` computes the right result; `draw` draws values for the parameters.
     """
 
     name: str
@@ -41,14 +40,14 @@ class Piece:
     plain: Callable[..., tuple[list[str], str]] | None = None
 
     def called(self, args: Sequence[str], right: bool) -> tuple[list[str], str]:
-        """The lines and the expression that call it rightly, or as if it had no quirk."""
+        """The lines and the expression of the right call, or of the call without the quirk."""
         if right:
             return self.use(*args)
         return self.plain(*args) if self.plain else ([], f"{self.name}({', '.join(args)})")
 
     @property
     def whole(self) -> bool:
-        """Whether it takes one whole number, so that another piece's number can go into it."""
+        """Whether it takes one whole number, such as the result of another piece."""
         return len(self.params) == 1 and type(self.draw(random.Random(0))[0]) is int
 
 
@@ -56,9 +55,9 @@ def make_pieces(draw: random.Random, names: Iterator[str], version: int) -> list
     """All pieces of a library, from 20 to 60 functions, classes and methods.
 
     Args:
-        draw: of the library's seed; the same draws give the same names and meanings for each version.
+        draw: generator of the library's seed; the names and meanings are the same in both versions.
         names: made-up names.
-        version: 1; or 2, whose functions have other quirks.
+        version: 1 or 2; version 2 has other quirks.
     """
     families: tuple[tuple[Callable[..., Piece], Sequence[Any]], ...] = (
         (_number, draw.sample(_WORDS["numbers"], 12)),
@@ -71,13 +70,13 @@ def make_pieces(draw: random.Random, names: Iterator[str], version: int) -> list
         (_names, _WORDS["lists"]),
         (_box, _WORDS["boxes"]),
     )
-    # Each has a generator of its own, so that what a version draws for one does not change the next.
+    # Each piece has its own generator, so that the draws for one version's quirk do not change the next piece.
     rows = [(make, row, random.Random(draw.random())) for make, rows in families for row in rows]
-    return [make(row, next(names), own, version) for make, row, own in rows]
+    return [make(row, next(names), rng, version) for make, row, rng in rows]
 
 
 def made_up_names(draw: random.Random) -> Iterator[str]:
-    """Names of two syllables that are no words of Python's, each once."""
+    """Distinct names of two syllables."""
     taken: set[str] = set()
     while True:
         name = "".join(draw.choice("bdfgklmnprstvz") + draw.choice("aeiou") for _ in range(2)) + draw.choice("klnrsx")
@@ -87,18 +86,18 @@ def made_up_names(draw: random.Random) -> Iterator[str]:
 
 
 def _choose(draw: random.Random, options: Sequence[str], version: int) -> str:
-    """A quirk: another one for version 2, with the same draws."""
+    """Draw a quirk; the same draws give another quirk for version 2."""
     place = draw.randrange(len(options))
     return options[(place + version - 1) % len(options)]
 
 
 def _raises(draw: random.Random, informative: str) -> str:
-    """What an error says: what was expected, or next to nothing."""
+    """The message of an error: the informative one, or next to nothing."""
     return informative if draw.random() < 0.5 else "no"
 
 
-def _answered(quirk: str, unit: str) -> tuple[str, Callable[[str], str]]:
-    """How a function gives a number `n`: the expression in its source, and how the number is got out of it."""
+def _returned(quirk: str, unit: str) -> tuple[str, Callable[[str], str]]:
+    """How a function returns a number `n`: the expression in its source, and the code that reads `n` from a call."""
     return {
         "number": ("n", lambda call: call),
         "pair": (f"(n, {unit!r})", lambda call: f"{call}[0]"),
@@ -112,27 +111,29 @@ def _number(row: Sequence[Any], name: str, draw: random.Random, version: int) ->
     says, param, phrase, unit = row
     a, b = draw.randint(2, 9), draw.randint(1, 20)
     both = draw.random()
-    taken = _choose(draw, ("words", "digits", "list", "named"), version) if both < 0.45 else "number"
-    given = _choose(draw, ("pair", "second", "words", "record"), version) if both > 0.3 else "number"
-    out, get = _answered(given, "cr")
-    hint = {"words": f"'3 {unit}'", "digits": "'3'", "list": "[3]", "named": "", "number": "3"}[taken]
-    said = _raises(draw, f"expected something like {hint}") if taken != "words" else f"expected a text like {hint}"
+    argument = _choose(draw, ("words", "digits", "list", "named"), version) if both < 0.45 else "number"
+    result = _choose(draw, ("pair", "second", "words", "record"), version) if both > 0.3 else "number"
+    out, get = _returned(result, "cr")
+    hint = {"words": f"'3 {unit}'", "digits": "'3'", "list": "[3]", "named": "", "number": "3"}[argument]
+    message = (
+        _raises(draw, f"expected something like {hint}") if argument != "words" else f"expected a text like {hint}"
+    )
     read = {
-        "words": f"    if not isinstance(a, str) or not a.endswith(' {unit}'):\n        raise ValueError({said!r})\n"
+        "words": f"    if not isinstance(a, str) or not a.endswith(' {unit}'):\n        raise ValueError({message!r})\n"
         f"    x = int(a[:-{len(unit) + 1}])\n",
-        "digits": f"    if not isinstance(a, str):\n        raise ValueError({said!r})\n    x = int(a)\n",
-        "list": f"    if not isinstance(a, list):\n        raise ValueError({said!r})\n    x = a[0]\n",
+        "digits": f"    if not isinstance(a, str):\n        raise ValueError({message!r})\n    x = int(a)\n",
+        "list": f"    if not isinstance(a, list):\n        raise ValueError({message!r})\n    x = a[0]\n",
         "named": "    x = size\n",
-        "number": f"    if not isinstance(a, int):\n        raise ValueError({said!r})\n    x = a\n",
-    }[taken]
+        "number": f"    if not isinstance(a, int):\n        raise ValueError({message!r})\n    x = a\n",
+    }[argument]
     call: Callable[[str], str] = {
         "words": lambda x: f"{name}(f'{{{x}}} {unit}')",
         "digits": lambda x: f"{name}(str({x}))",
         "list": lambda x: f"{name}([{x}])",
         "named": lambda x: f"{name}(size={x})",
         "number": lambda x: f"{name}({x})",
-    }[taken]
-    signature = "*, size" if taken == "named" else "a"
+    }[argument]
+    signature = "*, size" if argument == "named" else "a"
     return Piece(
         name,
         says,
@@ -176,15 +177,17 @@ def _lookup(row: Sequence[Any], name: str, draw: random.Random, version: int) ->
     says, param, phrase = row
     keys = _WORDS[param]
     table = {key: draw.randint(11, 99) for key in keys}
-    taken = _choose(draw, ("upper", "title", "short"), version)
-    given = _choose(draw, ("number", "pair", "words"), version) if draw.random() < 0.6 else "number"
-    out, get = _answered(given, "pt")
-    fold: Callable[[str], str] = {"upper": str.upper, "title": str.title, "short": lambda key: key[:3].upper()}[taken]
-    call = {"upper": "{}.upper()", "title": "{}.title()", "short": "{}[:3].upper()"}[taken]
-    said = _raises(draw, f"no such key; there is {fold(keys[0])!r}")
+    argument = _choose(draw, ("upper", "title", "short"), version)
+    result = _choose(draw, ("number", "pair", "words"), version) if draw.random() < 0.6 else "number"
+    out, get = _returned(result, "pt")
+    fold: Callable[[str], str] = {"upper": str.upper, "title": str.title, "short": lambda key: key[:3].upper()}[
+        argument
+    ]
+    call = {"upper": "{}.upper()", "title": "{}.title()", "short": "{}[:3].upper()"}[argument]
+    message = _raises(draw, f"no such key; there is {fold(keys[0])!r}")
     source = (
         f"_{name} = { ({fold(key): value for key, value in table.items()})!r}\n\n\ndef {name}(a):\n"
-        f"    if a not in _{name}:\n        raise KeyError({said!r})\n    n = _{name}[a]\n    return {out}\n"
+        f"    if a not in _{name}:\n        raise KeyError({message!r})\n    n = _{name}[a]\n    return {out}\n"
     )
     return Piece(
         name,
@@ -202,28 +205,30 @@ def _lookup(row: Sequence[Any], name: str, draw: random.Random, version: int) ->
 def _date(row: Sequence[Any], name: str, draw: random.Random, version: int) -> Piece:
     says, phrase = row
     a, b, c = draw.randint(2, 5), draw.randint(2, 5), draw.randint(5, 9)
-    taken = _choose(draw, ("dmy", "dotted", "ymd", "slashed"), version)
-    given = _choose(draw, ("number", "second"), version)
-    out, get = _answered(given, "pt")
+    argument = _choose(draw, ("dmy", "dotted", "ymd", "slashed"), version)
+    result = _choose(draw, ("number", "second"), version)
+    out, get = _returned(result, "pt")
     hint = {"dmy": "(31, 12, 2024)", "dotted": "'31.12.2024'", "ymd": "(2024, 12, 31)", "slashed": "'12/31/2024'"}[
-        taken
+        argument
     ]
-    said = _raises(draw, f"expected a day like {hint}") if taken in ("dmy", "ymd") else f"expected a day like {hint}"
+    message = (
+        _raises(draw, f"expected a day like {hint}") if argument in ("dmy", "ymd") else f"expected a day like {hint}"
+    )
     read = {
         "dmy": "d, m, y = a",
         "ymd": "y, m, d = a",
         "dotted": "d, m, y = map(int, a.split('.'))",
         "slashed": "m, d, y = map(int, a.split('/'))",
-    }[taken]
+    }[argument]
     call: Callable[..., str] = {
         "dmy": lambda y, m, d: f"({d}, {m}, {y})",
         "ymd": lambda y, m, d: f"({y}, {m}, {d})",
         "dotted": lambda y, m, d: f"f'{{{d}}}.{{{m}}}.{{{y}}}'",
         "slashed": lambda y, m, d: f"f'{{{m}}}/{{{d}}}/{{{y}}}'",
-    }[taken]
+    }[argument]
     source = (
         f"def {name}(a):\n    try:\n        {read}\n        assert m <= 12 and d <= 31 < y\n    except Exception:\n"
-        f"        raise ValueError({said!r}) from None\n"
+        f"        raise ValueError({message!r}) from None\n"
         f"    n = {a} * d + {b} * m + y % {c}\n    return {out}\n"
     )
     return Piece(
@@ -248,14 +253,14 @@ def _truth(row: Sequence[Any], name: str, draw: random.Random, version: int) -> 
         yes, no = no, yes
     test = f"a >= {least}" if over else f"a < {least}"
     source = f"def {name}(a):\n    return {yes!r} if {test} else {no!r}\n"
-    # Which text stands for yes is told by two numbers far apart: the meaning is in the words of the piece.
-    way = "at least" if over else "fewer than"
+    # A call with a very small or very large number shows which text means yes.
+    condition = "at least" if over else "fewer than"
     return Piece(
         name,
         says,
         source,
         (param,),
-        f"{phrase}; it is so for {way} some number",
+        f"{phrase}; it is so for {condition} some number",
         "truth",
         lambda x: ([], f"{name}({x}) == {yes!r}"),
         lambda x: (x >= least) if over else (x < least),
@@ -267,11 +272,11 @@ def _joined(row: Sequence[Any], name: str, draw: random.Random, version: int) ->
     says, param, phrase = row
     a = draw.randint(3, 9)
     sign = _choose(draw, (";", "+", "|", " "), version)
-    given = _choose(draw, ("number", "pair", "words"), version)
-    out, get = _answered(given, "pt")
-    said = f"expected numbers like '4{sign}7'"
+    result = _choose(draw, ("number", "pair", "words"), version)
+    out, get = _returned(result, "pt")
+    message = f"expected numbers like '4{sign}7'"
     source = (
-        f"def {name}(a):\n    if not isinstance(a, str):\n        raise ValueError({said!r})\n"
+        f"def {name}(a):\n    if not isinstance(a, str):\n        raise ValueError({message!r})\n"
         f"    n = sum(int(x) * {a} + 1 for x in a.split({sign!r}))\n    return {out}\n"
     )
     return Piece(
@@ -291,18 +296,18 @@ def _fare(row: Sequence[Any], name: str, draw: random.Random, version: int) -> P
     says, place, count, phrase = row
     keys = _WORDS[place]
     table = {key: draw.randint(3, 19) for key in keys}
-    taken = _choose(draw, ("swapped", "pair"), version)
-    given = _choose(draw, ("number", "words", "record"), version)
-    out, get = _answered(given, "pt")
-    said = _raises(draw, f"expected something like {'(3, ' if taken == 'swapped' else '(('}..")
-    head = f"def {name}(a, b):" if taken == "swapped" else f"def {name}(a):"
-    read = "    n, key = a, b\n" if taken == "swapped" else "    key, n = a if isinstance(a, tuple) else (None, a)\n"
+    argument = _choose(draw, ("swapped", "pair"), version)
+    result = _choose(draw, ("number", "words", "record"), version)
+    out, get = _returned(result, "pt")
+    message = _raises(draw, f"expected something like {'(3, ' if argument == 'swapped' else '(('}..")
+    head = f"def {name}(a, b):" if argument == "swapped" else f"def {name}(a):"
+    read = "    n, key = a, b\n" if argument == "swapped" else "    key, n = a if isinstance(a, tuple) else (None, a)\n"
     source = (
-        f"_{name} = {table!r}\n\n\n{head}\n{read}    if key not in _{name}:\n        raise ValueError({said!r})\n"
+        f"_{name} = {table!r}\n\n\n{head}\n{read}    if key not in _{name}:\n        raise ValueError({message!r})\n"
         f"    n = _{name}[key] * n + 2\n    return {out}\n"
     )
     call: Callable[..., str] = (
-        (lambda k, n: f"{name}({n}, {k})") if taken == "swapped" else (lambda k, n: f"{name}(({k}, {n}))")
+        (lambda k, n: f"{name}({n}, {k})") if argument == "swapped" else (lambda k, n: f"{name}(({k}, {n}))")
     )
     return Piece(
         name,
@@ -321,10 +326,10 @@ def _names(row: Sequence[Any], name: str, draw: random.Random, version: int) -> 
     says, param, phrase = row
     keys = _WORDS[param]
     table = {key: draw.sample(_WORDS["stalls"], 3) for key in keys}
-    given = _choose(draw, ("pairs", "joined"), version)
-    out = "[(i + 1, x) for i, x in enumerate(found)]" if given == "pairs" else "'/'.join(found)"
+    result = _choose(draw, ("pairs", "joined"), version)
+    out = "[(i + 1, x) for i, x in enumerate(found)]" if result == "pairs" else "'/'.join(found)"
     get: Callable[[str], str] = (
-        (lambda call: f"[x for _, x in {call}]") if given == "pairs" else (lambda call: f"{call}.split('/')")
+        (lambda call: f"[x for _, x in {call}]") if result == "pairs" else (lambda call: f"{call}.split('/')")
     )
     source = f"_{name} = {table!r}\n\n\ndef {name}(a):\n    found = _{name}[a]\n    return {out}\n"
     return Piece(
@@ -366,8 +371,8 @@ def _box(row: Sequence[Any], name: str, draw: random.Random, version: int) -> Pi
     def lines(x: str, right: bool) -> tuple[list[str], str]:
         before = ["b.open()"] if quirk == "open" and right else []
         after = ["b.commit()"] if quirk == "commit" and right else []
-        given = put if right else "x"
-        return [f"b = {kind}()", *before, f"for x in {x}:", f"    b.put({given})", *after], "b.total()"
+        item = put if right else "x"
+        return [f"b = {kind}()", *before, f"for x in {x}:", f"    b.put({item})", *after], "b.total()"
 
     return Piece(
         kind,

@@ -1,7 +1,7 @@
-"""The tasks of a private library: one to three of its pieces, asked for in plain words, with hidden inputs.
+"""The tasks of a private library: programs that use one to three pieces, in plain words, with hidden inputs.
 
-Always holds: no text names a quirk; what is right is computed from the pieces' meanings, not by running the library; a
-task's text, inputs and answers are drawn by the seed alone.
+Always holds: no text names a quirk; the right answers are computed from the pieces' meanings, without the library; a
+task's text, inputs and answers depend only on the seed.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _HIDDEN = 4
 
 @dataclass(frozen=True)
 class _Ask:
-    """A question: what it asks of which values, how it is answered rightly and naively, and what is right."""
+    """A request for a program: its text and parameters, the right and the naive body, and the meaning."""
 
     text: str
     params: tuple[str, ...]
@@ -32,22 +32,22 @@ class _Ask:
     pieces: tuple[Piece, ...]
 
 
-def make_tasks(pieces: Sequence[Piece], draw: random.Random, seed: int, wanted: int, version: int) -> list[Task]:
-    """Tasks of three levels, in the shares 40, 35 and 25 of a hundred, each text once.
+def make_tasks(pieces: Sequence[Piece], draw: random.Random, seed: int, count: int, version: int) -> list[Task]:
+    """Tasks of three levels, 40, 35 and 25 percent of all, with distinct texts.
 
     Args:
-        pieces: of the library.
-        draw: of the library's seed.
-        seed: for the tasks' ids.
-        wanted: how many.
-        version: of the library.
+        pieces: the library's pieces.
+        draw: generator of the library's seed.
+        seed: the library's seed, for the tasks' ids.
+        count: the number of tasks.
+        version: the library's version.
     """
     single = [ask for piece in pieces for ask in _frames(piece)]
     draw.shuffle(single)
-    asks = {ask.text: (ask, 1) for ask in single[: round(wanted * 0.4)]}
+    asks = {ask.text: (ask, 1) for ask in single[: round(count * 0.4)]}
     for level, share in ((2, 0.75), (3, 1.0)):
-        for _ in range(50 * wanted):
-            if len(asks) >= round(wanted * share):
+        for _ in range(50 * count):
+            if len(asks) >= round(count * share):
                 break
             ask = _ask(level, pieces, draw)
             asks.setdefault(ask.text, (ask, level))
@@ -71,7 +71,7 @@ def _ask(level: int, pieces: Sequence[Piece], draw: random.Random) -> _Ask:
 
 
 def _frames(piece: Piece) -> list[_Ask]:
-    """Tasks of one piece: its value, or that of several values; for numbers also a difference, a sum, an extreme."""
+    """Requests for one piece: its result for one or several values; for numbers also a difference, sum or extreme."""
     frames: list[Callable[[Piece], _Ask]] = [_value]
     if piece.gives == "number":
         frames.append(_twice)
@@ -84,9 +84,9 @@ def _frames(piece: Piece) -> list[_Ask]:
 
 
 def _value(piece: Piece) -> _Ask:
-    both = [_body(*piece.called(piece.params, right)) for right in (True, False)]
+    sides = [_body(*piece.called(piece.params, right)) for right in (True, False)]
     text = piece.phrase.format(*(f"`{name}`" for name in piece.params))
-    return _Ask(text, piece.params, both[0], both[1], piece.mean, piece.draw, (piece,))
+    return _Ask(text, piece.params, sides[0], sides[1], piece.mean, piece.draw, (piece,))
 
 
 def _body(lines: list[str], expression: str) -> list[str]:
@@ -131,7 +131,7 @@ def _twice(piece: Piece) -> _Ask:
 
 
 def _chain(pieces: Sequence[Piece]) -> _Ask:
-    """Each piece's number goes into the next."""
+    """A request in which each piece's number is the input of the next piece."""
     first, *rest = pieces
     text = f"let n be {first.phrase.format(*(f'`{name}`' for name in first.params))}; "
     sides: list[list[str]] = []
@@ -156,18 +156,18 @@ def _chain(pieces: Sequence[Piece]) -> _Ask:
 
 
 def _sum(pieces: Sequence[Piece]) -> _Ask:
-    """The sum of what different pieces give, each of values of its own."""
+    """A request for the sum of several pieces' results, each for its own values."""
     names: list[tuple[str, ...]] = []
     for place, piece in enumerate(pieces, 1):
-        taken = {name for own in names for name in own}
+        taken = {name for of_piece in names for name in of_piece}
         names.append(tuple(f"{name}{place}" if name in taken else name for name in piece.params))
-    text = " plus ".join(p.phrase.format(*(f"`{n}`" for n in own)) for p, own in zip(pieces, names, strict=True))
+    text = " plus ".join(p.phrase.format(*(f"`{n}`" for n in params)) for p, params in zip(pieces, names, strict=True))
     sides: list[list[str]] = []
     for right in (True, False):
         lines: list[str] = []
         parts: list[str] = []
-        for place, (piece, own) in enumerate(zip(pieces, names, strict=True)):
-            more, expression = piece.called(own, right)
+        for place, (piece, params) in enumerate(zip(pieces, names, strict=True)):
+            more, expression = piece.called(params, right)
             if more:
                 lines += [*more, f"n{place} = {expression}"]
                 expression = f"n{place}"
@@ -184,7 +184,7 @@ def _sum(pieces: Sequence[Piece]) -> _Ask:
 
     return _Ask(
         text,
-        tuple(name for own in names for name in own),
+        tuple(name for of_piece in names for name in of_piece),
         sides[0],
         sides[1],
         mean,
@@ -197,8 +197,8 @@ def _task(ask: _Ask, level: int, draw: random.Random, name: str, version: int) -
     head = f"def {ENTRY}({', '.join(ask.params)}):\n"
     inputs = [ask.draw(draw) for _ in range(_HIDDEN + 1)]
     calls = [f"{ENTRY}({', '.join(map(repr, values))})" for values in inputs]
-    used = "; ".join(dict.fromkeys(f"{piece.name} ({piece.says})" for piece in ask.pieces))
-    text = f"Write {head[4:-2]}: {ask.text}.\nUse: {used}.\nIt is called like {calls[0]}."
+    named = "; ".join(dict.fromkeys(f"{piece.name} ({piece.says})" for piece in ask.pieces))
+    text = f"Write {head[4:-2]}: {ask.text}.\nUse: {named}.\nIt is called like {calls[0]}."
     return Task(
         id=name,
         text=text,

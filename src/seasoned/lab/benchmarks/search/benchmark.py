@@ -1,9 +1,9 @@
 """HotpotQA and FEVER as benchmarks: from their files to the pools, the docstore and the worked attempts.
 
 Both have the options `data` (JSON lines, or a folder of such files; else $SEASONED_DATA/NAME; else Seasoned's own),
-`docstore` ("offline" or "wikipedia"), `api` (the MediaWiki to ask), `max_steps` and `train_share`. A file may hold
-cases, pages and recorded misses: a row with the benchmark's `case_field` is a case, one with `title` a page, one with
-`query` a miss. Always holds: a row that is wrong is named with its file and line, and nothing is fetched to check it.
+`docstore` ("offline" or "wikipedia"), `api` (the address of a MediaWiki), `max_steps` and `train_share`. A file may
+contain cases, pages and recorded misses: a row with the benchmark's `case_field` is a case, one with `title` a page,
+one with `query` a miss. Always holds: an invalid row is reported with its file and line; checks fetch nothing.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from seasoned.types import Outcome, Task
 OPTIONS = {"data": "", "docstore": "offline", "api": API, "max_steps": STEPS, "train_share": 0.5}
 OWN_PAGES = DATA / "search_pages.jsonl"
 WORKED_PAGES = PROMPTS / "search_pages.jsonl"
-"""What the worked attempts are played over: their pages and answers are in no benchmark."""
+"""The pages of the worked attempts; neither they nor the answers are in a benchmark."""
 
 
 class Case(NamedTuple):
-    """A task, the pages that came with it, the titles of the pages its answer rests on, and its file and line."""
+    """A task, the pages in its row, the titles of the pages that support its answer, and its file and line."""
 
     task: Task
     pages: tuple[Page, ...] = ()
@@ -41,11 +41,11 @@ class Case(NamedTuple):
 
 @dataclass(frozen=True)
 class Kind:
-    """What sets a benchmark apart.
+    """The parts in which the benchmarks differ.
 
-    `own` are the files that come with Seasoned. `make_case` reads a row that has the field `case_field`; it raises a
-    DataError that names neither file nor line. `judge` says what an answer is worth. `calls` are the
-    actions as tools. `select` takes some of the tasks, given all in the order of the files, and the options.
+    `own` are the files that come with Seasoned. `make_case` reads a row with the field `case_field`; its DataError
+    names neither file nor line. `judge` judges an answer. `calls` are the actions as tools. `select` takes all tasks in
+    the order of the files, and the options, and returns the tasks to use.
     """
 
     name: str
@@ -55,42 +55,42 @@ class Kind:
     judge: Judge
     options: Mapping[str, Any] = field(default_factory=lambda: OPTIONS)
     calls: Calls = CALLS
-    select: Callable[[list[Task], Mapping[str, Any]], list[Task]] = lambda tasks, set_to: tasks
+    select: Callable[[list[Task], Mapping[str, Any]], list[Task]] = lambda tasks, settings: tasks
 
     def files(self, data: str) -> tuple[tuple[Path, ...], str]:
-        """The user's files, else the own ones, and what they are called."""
+        """The user's files, else Seasoned's own, and a name for them."""
         paths = find_data(self.name, data, (".jsonl",))
         return paths or self.own, named(paths) or f"own {self.case_field}s"
 
     def load(self, options: Mapping[str, Any], *, seed: int) -> Benchmark:
-        """Loads a benchmark; see `load_benchmark`. The seed decides the pools."""
-        set_to = check_options(self.name, options, self.options)
-        paths, source = self.files(set_to["data"])
+        """Load a benchmark; see `load_benchmark`. The seed decides the pools."""
+        settings = check_options(self.name, options, self.options)
+        paths, source = self.files(settings["data"])
         material = read_material(paths, self)
-        tasks = self.select([case.task for case in material.cases], set_to)
-        pools = split(tasks, name=self.name, seed=seed, share=set_to["train_share"])
-        if set_to["max_steps"] < 1:
-            raise ConfigError(f"benchmark.max_steps should be 1 or more, but is {set_to['max_steps']}")
-        search = open_docstore(set_to, material)
+        tasks = self.select([case.task for case in material.cases], settings)
+        pools = split(tasks, name=self.name, seed=seed, share=settings["train_share"])
+        if settings["max_steps"] < 1:
+            raise ConfigError(f"benchmark.max_steps should be 1 or more, but is {settings['max_steps']}")
+        search = open_docstore(settings, material)
         return act_benchmark(
             self.name,
             read_words(self.name, self.judge),
             pools=pools,
-            max_turns=set_to["max_steps"],
-            make_env=partial(SearchEnvironment, search, self.judge, max_steps=set_to["max_steps"], calls=self.calls),
+            max_turns=settings["max_steps"],
+            make_env=partial(SearchEnvironment, search, self.judge, max_steps=settings["max_steps"], calls=self.calls),
             calls=self.calls,
-            source=f"{source}; docstore: {set_to['docstore']}",
+            source=f"{source}; docstore: {settings['docstore']}",
         )
 
     def check(self, options: Mapping[str, Any], *, seed: int = 0) -> Check:
-        """Checks every row: it can be read, a page is found by its title, and a case can be played to a success.
+        """Check that every row can be read, every page is found by its title, and every case can be solved.
 
-        A case is played by searching for each of its titles and finishing with its answer. A file that is no JSON lines
-        counts as a whole. `good` and `total` count cases; `problems` has those of pages and misses too.
+        A case is solved by searching for each of its titles and finishing with its answer. If a file is not JSON lines,
+        all lines count as wrong. `good` and `total` count cases; `problems` also has the faults of pages and misses.
 
         Raises:
-            ConfigError: An option is unknown or wrong.
-            DataError: A file is missing or cannot be read at all.
+            ConfigError: an option is unknown or wrong.
+            DataError: a file is missing or cannot be read at all.
         """
         del seed
         paths, name = self.files(check_options(self.name, options, self.options)["data"])
@@ -101,8 +101,8 @@ class Kind:
         except DataError as error:
             return Check(0, lines, (str(error),), name)
         docstore = material.docstore()
-        lost = [page.title for page in material.pages if isinstance(docstore.search(page.title), Miss)]
-        problems += [f"the page {title!r} is not found by its title" for title in lost]
+        missing = [page.title for page in material.pages if isinstance(docstore.search(page.title), Miss)]
+        problems += [f"the page {title!r} is not found by its title" for title in missing]
         faults = [
             f"{case.source}: {fault}" for case in material.cases if (fault := _unplayable(case, docstore, self.judge))
         ]
@@ -112,7 +112,7 @@ class Kind:
 
 @dataclass
 class Material:
-    """What the files hold; `unread` counts the cases that could not be read."""
+    """The contents of the files; `unread` counts the cases that could not be read."""
 
     cases: list[Case] = field(default_factory=list)
     unread: int = 0
@@ -120,12 +120,12 @@ class Material:
     misses: dict[str, str] = field(default_factory=dict)
 
     def docstore(self) -> Docstore:
-        """All pages, those of the cases included: what can be searched does not depend on the case."""
+        """All pages, including those of the cases, so that every case searches the same pages."""
         return Docstore([*(page for case in self.cases for page in case.pages), *self.pages], self.misses)
 
 
 def read_material(paths: Sequence[Path], kind: Kind, faults: list[str] | None = None) -> Material:
-    """Reads the files; DataError where one is no JSON lines. A fault of a row goes to `faults`, or is raised."""
+    """Read the files; DataError if one is not JSON lines. Faults of rows go to `faults`; if it is None, they raise."""
     material = Material()
     for path in paths:
         for line, values in read_jsonl(path, ()):
@@ -155,7 +155,7 @@ def _read_row(material: Material, values: Mapping[str, Any], kind: Kind, source:
 
 
 def page_of(title: object, text: object) -> Page:
-    """A page from a row's title and its text or list of sentences; DataError where they are none."""
+    """A page from a row's title and its text or list of sentences; DataError if they are invalid."""
     if isinstance(text, list) and not all(isinstance(piece, str) for piece in text):
         text = None
     if not isinstance(title, str) or not isinstance(text, str | list):
@@ -167,24 +167,24 @@ def page_of(title: object, text: object) -> Page:
 
 
 def text_of(values: Mapping[str, Any], name: str) -> str:
-    """A field that must be a non-empty text, in one line; DataError if it is not."""
+    """A field's text in one line; DataError if it is not a text or empty."""
     value = values.get(name)
     if not isinstance(value, str) or not value.strip():
-        raise DataError(f"{name} should be a text that is not empty, but is {value!r:.60}")
+        raise DataError(f"{name} should be a non-empty text, but is {value!r:.60}")
     return " ".join(value.split())
 
 
-def open_docstore(set_to: Mapping[str, Any], material: Material) -> Search:
-    """The docstore that the options ask for.
+def open_docstore(settings: Mapping[str, Any], material: Material) -> Search:
+    """The search of the docstore that the options name.
 
     Raises:
-        ConfigError: The option `docstore` is neither offline nor wikipedia, or `api` is no address.
-        DataError: It is offline, and there is no page.
+        ConfigError: the option `docstore` is neither offline nor wikipedia, or `api` is not an address.
+        DataError: the docstore is offline, and there are no pages.
     """
-    if set_to["docstore"] == "wikipedia":
-        return live(set_to["api"])
-    if set_to["docstore"] != "offline":
-        raise ConfigError(f"benchmark.docstore should be offline or wikipedia, but is {set_to['docstore']!r}")
+    if settings["docstore"] == "wikipedia":
+        return live(settings["api"])
+    if settings["docstore"] != "offline":
+        raise ConfigError(f"benchmark.docstore should be offline or wikipedia, but is {settings['docstore']!r}")
     docstore = material.docstore()
     if not docstore.pages:
         raise DataError(
@@ -196,7 +196,7 @@ def open_docstore(set_to: Mapping[str, Any], material: Material) -> Search:
 
 @cache
 def read_words(benchmark: str, judge: Judge) -> Words:
-    """The words of the prompts, the worked attempts played over `WORKED_PAGES`."""
+    """The words of the prompts, with worked attempts over `WORKED_PAGES`."""
     rows = read_jsonl(WORKED_PAGES, ("title", "text"))
     docstore = Docstore(make_page(row.values["title"], row.values["text"]) for row in rows)
     env = SearchEnvironment(docstore.search, judge, reveal=True)
@@ -211,12 +211,12 @@ def read_words(benchmark: str, judge: Judge) -> Words:
 
 
 def _unplayable(case: Case, docstore: Docstore, judge: Judge) -> str:
-    """Why a case cannot be played to a success; "" where it can."""
+    """Why a case cannot be solved, or ""."""
     env = SearchEnvironment(docstore.search, judge, reveal=False, max_steps=len(case.titles) + 1)
     env.reset(case.task)
-    beside = {page.title for page in case.pages}
+    own_titles = {page.title for page in case.pages}
     for title in case.titles:
-        if beside and title not in beside:
+        if own_titles and title not in own_titles:
             return f"the supporting title {title!r} is not in the context"
         observation, *_ = env.step(f"Search[{title}]")
         if observation.startswith("Could not find"):

@@ -1,7 +1,7 @@
-"""A docstore on disk: finds pages by their title, and the nearest titles if there is no such page.
+"""A docstore on disk: finds a page by its title, or else the nearest titles.
 
-Always holds: a page is found by its own title, whatever the case, accents, punctuation and white space; a search raises
-nothing, reaches for no network, and takes time that grows with the length of the query and no faster.
+Always holds: a page is found by its own title, regardless of case, accents, punctuation and white space; a search
+raises nothing, uses no network, and takes time linear in the length of the query.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 SIMILAR = 5
-"""Titles that are named where a page was not found."""
+"""Titles named for a page that was not found."""
 
 _WORDS = re.compile(r"[^\W_]+")
-# A stop, what closes after it, a space, and the first letter after that: the words around decide what it is.
+# A stop, closing marks, a space, and the next letter; the words around it decide whether a sentence ends.
 _STOP = re.compile(r"[.!?]{1,8}[\"'”’)\]]{0,4} (?=[\"'“‘(\[]{0,4}(\w))")
 _BEFORE_STOP = re.compile(r"([^\W\d_]{1,7})\.$")
 _SHORT = re.compile(
@@ -38,35 +38,35 @@ class Page:
 
 @dataclass(frozen=True)
 class Miss:
-    """There is no such page. `said` is the observation that was once recorded for the query, where one was."""
+    """There is no such page; `said` is the recorded observation for the query, or ""."""
 
     similar: tuple[str, ...] = ()
     said: str = ""
 
 
 Search = Callable[[str], Page | Miss]
-"""Finds a page by its title. One on disk raises nothing; a live one may raise InfrastructureError."""
+"""Finds a page by its title; a search on disk raises nothing, a live one may raise InfrastructureError."""
 
 
 class Docstore:
-    """Pages in memory. Safe to share between threads.
+    """Pages in memory; threads may share it.
 
-    Nearest are the titles that share the most runs of three letters with the query, each run weighted by how rare it is
-    among the titles (cosine of tf-idf): this forgives spelling and word order, and common words hardly count.
+    The nearest titles share the most runs of three letters with the query, with rare runs weighted more (cosine of
+    tf-idf). So spelling and word order matter little, and common words hardly count.
     """
 
     def __init__(self, pages: Iterable[Page], misses: Mapping[str, str] | None = None) -> None:
-        """Takes the pages, of two with one title the first; and recorded misses, the observation by the query."""
+        """Store the pages (of several with one title, the first) and recorded misses (observations by query)."""
         self.pages: dict[str, Page] = {}
         self._by_key: dict[str, Page] = {}
         for page in pages:
-            kept = self.pages.setdefault(page.title, page)
+            first = self.pages.setdefault(page.title, page)
             if key := title_key(page.title):
-                self._by_key.setdefault(key, kept)
-        self._misses = {title_key(query): said for query, said in (misses or {}).items()}
+                self._by_key.setdefault(key, first)
+        self._misses = {title_key(query): observation for query, observation in (misses or {}).items()}
 
     def search(self, query: str) -> Page | Miss:
-        """The page of this title, or else the nearest titles."""
+        """The page with this title, or else the nearest titles."""
         key = title_key(query)
         page = self.pages.get(query.strip()) or self._by_key.get(key)
         return page or Miss(self._nearest(key), self._misses.get(key, ""))
@@ -83,38 +83,38 @@ class Docstore:
 
     @cached_property
     def _index(self) -> tuple[list[str], list[float], dict[str, tuple[list[int], float]]]:
-        """The titles, the length of each one's vector, and for each run the titles that have it and its weight."""
+        """The titles, the lengths of their vectors, and for each run its titles (as indexes) and its weight."""
         titles = list(self.pages)
         places: dict[str, list[int]] = defaultdict(list)
         for place, title in enumerate(titles):
             for run in _runs(title_key(title)):
                 places[run].append(place)
-        # The weight is in the query's vector and in the title's, so it counts squared.
-        postings = {run: (those, math.log(1 + len(titles) / len(those)) ** 2) for run, those in places.items()}
+        # The weight is in both the query's and the title's vector, so it is squared.
+        postings = {run: (matches, math.log(1 + len(titles) / len(matches)) ** 2) for run, matches in places.items()}
         squares = [0.0] * len(titles)
-        for those, weight in postings.values():
-            for place in those:
+        for matches, weight in postings.values():
+            for place in matches:
                 squares[place] += weight
         return titles, [math.sqrt(square) for square in squares], postings
 
 
 def title_key(title: str) -> str:
-    """A title without case, accents, punctuation and HTML entities, its words parted by one space."""
+    """A title without case, accents, punctuation and HTML entities, with single spaces between words."""
     plain = unicodedata.normalize("NFKD", html.unescape(title)).casefold()
     return " ".join(_WORDS.findall("".join(c for c in plain if not unicodedata.combining(c))))
 
 
 def make_page(title: str, text: str | Iterable[str]) -> Page:
-    """A page from its text or its sentences, without HTML entities; ValueError where it or its title is empty."""
+    """A page from its text or its sentences, without HTML entities; ValueError if the text or the title is empty."""
     pieces = sentences(text) if isinstance(text, str) else [flat(piece) for piece in text]
     page = Page(flat(title), tuple(piece for piece in pieces if piece))
     if not page.title or not page.sentences:
-        raise ValueError("a page needs a title and a text that are not empty")
+        raise ValueError("a page needs a non-empty title and text")
     return page
 
 
 def sentences(text: str) -> list[str]:
-    """The sentences of a text. A line always ends one; so does a stop before a capital, save after `Dr.` or `J.`."""
+    """The sentences of a text; they end with a line, or with a stop before a capital, but not after `Dr.` or `J.`."""
     parts: list[str] = []
     for line in text.splitlines():
         line = _DOUBLED.sub(".", flat(line))

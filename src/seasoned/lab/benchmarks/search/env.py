@@ -1,8 +1,8 @@
 """The environment that HotpotQA and FEVER share: Search[title], Lookup[words], Finish[answer].
 
-Search opens a page and shows its first sentences; Lookup walks through the sentences of the open page that have the
-words; Finish is judged. Always holds: whatever an action holds, a step gives Gymnasium's five values and raises nothing
-but what the docstore raises; a case is judged at most once; no observation names the right answer.
+Search opens a page and shows its first sentences; Lookup shows the open page's sentences with the words, one by one;
+Finish is judged. Always holds: for any action, a step returns Gymnasium's five values and raises only what the docstore
+raises; a case is judged at most once; no observation names the right answer.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ SHOWN_SENTENCES = 5
 """Sentences of a page that a Search shows (ReAct's environment, which Reflexion and ExpeL use)."""
 
 STEPS = 7
-"""Steps a case may take: H of HotpotQA and FEVER (ExpeL, table 4)."""
+"""Steps of a case: H of HotpotQA and FEVER (ExpeL, table 4)."""
 
 RIGHT, WRONG = "Right.", "Wrong."
 CALLS = Calls(
@@ -39,21 +39,23 @@ NO_MORE = "No more results: all {n} were shown."
 NOTHING = "No sentence of this page has [{words}]."
 
 MAX_OBSERVATION = 4000
-"""Characters of an observation; what is longer is cut."""
+"""Characters of an observation; the rest is cut."""
 
 _MAX_SHOWN = 100
 _MAX_ANSWER = 200
 
 Judge = Callable[[str, Mapping[str, Any]], dict[str, Any] | str]
-"""Judges the argument of a Finish against a task's `data`: the `info` of the end, with `success`, `reward` and
-`answer`, or a sentence that says why it is no answer (then the case goes on). Must not raise, whatever the text."""
+"""Judges the argument of a Finish by a task's `data`; must never raise.
+
+Returns the `info` of the end, with `success`, `reward` and `answer`, or a sentence that says why the text is not an
+answer; then the case continues."""
 
 
 @dataclass(eq=False)
 class SearchEnvironment:
-    """One case at a time: the question or claim, then actions until Finish or the last of `max_steps`.
+    """Plays one case at a time: the question or claim, then actions until Finish or the last of `max_steps`.
 
-    With `reveal`, the last observation says if the answer was right. `calls` are the actions as tools.
+    With `reveal`, the last observation says whether the answer was right. `calls` are the actions as tools.
     """
 
     find: Search
@@ -69,21 +71,21 @@ class SearchEnvironment:
     _shown: int = field(default=0, init=False)
 
     def reset(self, task: Task, *, seed: int | None = None) -> tuple[str, dict[str, Any]]:
-        """Begins a case. Returns its text, and the tools; `seed` changes nothing."""
+        """Begin a case; return its text and the tools. `seed` has no effect."""
         self._task, self._steps, self._page, self._words = task, 0, None, ""
         return task.text, self.calls.info
 
     def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
-        """Takes one action.
+        """Take one action.
 
         Returns:
             observation, reward (at the end), terminated, truncated, info. At the end `info` has "success" (None: the
-            task has no known answer), "reward" from 0 to 1, "answer", and what else the judge says; "invalid": True
-            where nothing could be done.
+            task has no known answer), "reward" from 0 to 1, "answer", and further keys of the judge; "invalid": True if
+            the action was impossible.
 
         Raises:
-            ContractError: There was no `reset`, or the case has ended.
-            InfrastructureError: The docstore is a live one, and could not be reached.
+            ContractError: there was no `reset`, or the case has ended.
+            InfrastructureError: a live docstore could not be reached.
         """
         if self._task is None:
             raise ContractError("step was called before reset or after the end of the case: call reset(task) first")
@@ -92,7 +94,7 @@ class SearchEnvironment:
         if name == "Finish" and argument:
             verdict = self.judge(argument, self._task.data)
             if isinstance(verdict, dict):
-                return self._ended(verdict)
+                return self._finish(verdict)
             observation, valid = verdict, False
         else:
             observation, valid = self._observe(name, argument)
@@ -104,10 +106,10 @@ class SearchEnvironment:
         return observation[:MAX_OBSERVATION], 0.0, False, truncated, info
 
     def close(self) -> None:
-        """Ends the case, if one is open. May be called again."""
+        """End the case, if there is one. Calling it again does nothing."""
         self._task = None
 
-    def _ended(self, verdict: dict[str, Any]) -> tuple[str, float, bool, bool, dict[str, Any]]:
+    def _finish(self, verdict: dict[str, Any]) -> tuple[str, float, bool, bool, dict[str, Any]]:
         self._task = None
         success = verdict["success"]
         observation = "" if success is None or not self.reveal else RIGHT if success else WRONG
@@ -115,16 +117,16 @@ class SearchEnvironment:
         return observation, float(verdict["reward"]), True, False, info
 
     def _observe(self, name: str, argument: str) -> tuple[str, bool]:
-        """What a Search or Lookup shows, and whether it could be done."""
+        """The observation of a Search or Lookup, and whether the action was possible."""
         if not name:
             return NO_ACTION, False
         if not argument:
             return EMPTY.format(name=name), False
         if name == "Search":
-            return self._searched(argument), True
-        return self._looked_up(argument)
+            return self._search(argument), True
+        return self._lookup(argument)
 
-    def _searched(self, title: str) -> str:
+    def _search(self, title: str) -> str:
         page = self.find(title)
         self._words = ""
         if isinstance(page, Miss):
@@ -133,7 +135,7 @@ class SearchEnvironment:
         self._page = page
         return " ".join(page.sentences[:SHOWN_SENTENCES])
 
-    def _looked_up(self, words: str) -> tuple[str, bool]:
+    def _lookup(self, words: str) -> tuple[str, bool]:
         if self._page is None:
             return NO_PAGE, False
         if words.casefold() != self._words:

@@ -1,7 +1,7 @@
-"""Live Wikipedia as a docstore, through the MediaWiki API. Used only where a recipe says `docstore = "wikipedia"`.
+"""Live Wikipedia as a docstore, through the MediaWiki API; used only if a recipe has `docstore = "wikipedia"`.
 
-Always holds: whatever the server or the network does ends in a page, a miss or an InfrastructureError; what comes back
-is untrusted, capped in size and read for its text alone; a page that was fetched is not fetched again by this process.
+Always holds: for any behaviour of server and network, a search ends in a page, a miss or an InfrastructureError;
+replies are untrusted and limited in size, and only their text is used; repeated searches come from a cache.
 """
 
 from __future__ import annotations
@@ -26,21 +26,21 @@ API = "https://en.wikipedia.org/w/api.php"
 USER_AGENT = f"seasoned/{__version__} (https://github.com/seasoned-ai/seasoned)"
 MAX_BYTES = 8 * 1024 * 1024
 MAX_WAIT = 60.0
-"""Seconds that a server is waited for, even if it asks for more."""
+"""The most seconds to wait before a retry, even if the server asks for more."""
 
 _KEPT_PAGES = 2000
-_TITLE_BYTES = 255  # as MediaWiki has it
-_SEARCH_CHARACTERS = 300  # as MediaWiki has it
+_TITLE_BYTES = 255  # MediaWiki's limit
+_QUERY_CHARS = 300  # MediaWiki's limit
 _NO_TITLE = re.compile(r"[#<>\[\]{}|\x00-\x1f\x7f]")
 _HEADING = re.compile(r"^=+[^\n]*=+[ \t]*$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
 class Wikipedia:
-    """A MediaWiki with the TextExtracts extension, as Wikipedia is; `api` is the address of its `api.php`.
+    """A MediaWiki with the TextExtracts extension, such as Wikipedia; `api` is the address of its `api.php`.
 
-    A try fails after `timeout` seconds without a sign of the server. Before the second of `tries` it waits `pause`
-    seconds, twice as long before each further one.
+    A try fails after `timeout` seconds without data from the server. It waits `pause` seconds before the second of
+    `tries`, and twice as long before each further one.
     """
 
     api: str = API
@@ -53,12 +53,12 @@ class Wikipedia:
             raise ConfigError(f"benchmark.api should be the http address of an api.php, but is {self.api!r}")
 
     def search(self, query: str) -> Page | Miss:
-        """The page of this title, redirects followed, or else the titles that a full-text search finds.
+        """The page with this title, after redirects, or else the titles that a full-text search finds.
 
-        A page that only lists the meanings of its title counts as not found, as in ReAct's environment.
+        A disambiguation page counts as not found, as in ReAct's environment.
 
         Raises:
-            InfrastructureError: The server cannot be reached, refuses, or does not answer as a MediaWiki does.
+            InfrastructureError: the server cannot be reached, refuses, or does not answer as a MediaWiki does.
         """
         name = " ".join(query.encode("utf-8", "ignore").decode("utf-8").split())
         if not name:
@@ -70,8 +70,8 @@ class Wikipedia:
         return Miss(self._similar(name))
 
     def _page(self, title: str) -> Page | None:
-        wanted = {"prop": "extracts|pageprops", "explaintext": 1, "ppprop": "disambiguation", "redirects": 1}
-        for page in self._listed("pages", {**wanted, "titles": title}):
+        parameters = {"prop": "extracts|pageprops", "explaintext": 1, "ppprop": "disambiguation", "redirects": 1}
+        for page in self._entries("pages", {**parameters, "titles": title}):
             text, name = page.get("extract"), page.get("title")
             if isinstance(text, str) and isinstance(name, str) and not page.get("pageprops"):
                 try:
@@ -81,25 +81,25 @@ class Wikipedia:
         return None
 
     def _similar(self, words: str) -> tuple[str, ...]:
-        wanted = {"list": "search", "srprop": "", "srlimit": SIMILAR, "srsearch": words[:_SEARCH_CHARACTERS]}
-        titles = (hit.get("title") for hit in self._listed("search", wanted))
+        parameters = {"list": "search", "srprop": "", "srlimit": SIMILAR, "srsearch": words[:_QUERY_CHARS]}
+        titles = (hit.get("title") for hit in self._entries("search", parameters))
         return tuple(title for title in titles if isinstance(title, str))[:SIMILAR]
 
-    def _listed(self, name: str, wanted: Mapping[str, object]) -> list[dict[str, Any]]:
-        """The objects under `query.<name>` of a reply."""
-        parameters = {"action": "query", "format": "json", "formatversion": 2, **wanted}
-        reply = self._asked(f"{self.api}?{urlencode(parameters)}")
+    def _entries(self, name: str, parameters: Mapping[str, object]) -> list[dict[str, Any]]:
+        """The objects under `query.<name>` of the reply to a query."""
+        parameters = {"action": "query", "format": "json", "formatversion": 2, **parameters}
+        reply = self._fetch(f"{self.api}?{urlencode(parameters)}")
         reply = reply if isinstance(reply, dict) else {"reply": reply}
         query = reply.get("query", {})
-        # A complete reply without the list has nothing of the kind, as for the title of another wiki ("fr:Encre").
-        nothing: list[Any] | None = [] if reply.get("batchcomplete") else None
-        listed = query.get(name, nothing) if isinstance(query, dict) else None
-        if not isinstance(listed, list):
-            said = json.dumps(reply, ensure_ascii=False)[:200]
-            raise InfrastructureError(f"{self.api} should answer with query.{name}, but answered {said}")
-        return [entry for entry in listed if isinstance(entry, dict)]
+        # A complete reply may lack the list, as for the title of another wiki ("fr:Encre").
+        default: list[Any] | None = [] if reply.get("batchcomplete") else None
+        entries = query.get(name, default) if isinstance(query, dict) else None
+        if not isinstance(entries, list):
+            beginning = json.dumps(reply, ensure_ascii=False)[:200]
+            raise InfrastructureError(f"{self.api} should answer with query.{name}, but answered {beginning}")
+        return [entry for entry in entries if isinstance(entry, dict)]
 
-    def _asked(self, url: str) -> Any:
+    def _fetch(self, url: str) -> Any:
         request = urllib.request.Request(url, headers={"User-Agent": USER_AGENT, "Accept": "application/json"})
         wait = self.pause
         for left in reversed(range(max(self.tries, 1))):
@@ -109,10 +109,10 @@ class Wikipedia:
                 break
             except urllib.error.HTTPError as error:
                 with error:
-                    fault, asked_for = f"HTTP status {error.code}", error.headers.get("Retry-After", "")
+                    fault, retry_after = f"HTTP status {error.code}", error.headers.get("Retry-After", "")
                 if left == 0 or (error.code != 429 and error.code < 500):
                     raise self._unreachable(fault) from None
-                wait = max(wait, float(asked_for) if asked_for.isdecimal() else 0.0)
+                wait = max(wait, float(retry_after) if retry_after.isdecimal() else 0.0)
             except (OSError, HTTPException, ValueError) as error:
                 if left == 0:
                     raise self._unreachable(str(getattr(error, "reason", error) or type(error).__name__)) from error
@@ -132,5 +132,5 @@ class Wikipedia:
 
 
 def live(api: str) -> Search:
-    """A search of the Wikipedia at this address that caches the last pages; ConfigError if it is not an address."""
+    """A cached search of the Wikipedia at this address; ConfigError if it is not an address."""
     return lru_cache(_KEPT_PAGES)(Wikipedia(api).search)

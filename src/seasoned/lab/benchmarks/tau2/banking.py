@@ -1,7 +1,7 @@
 """The domain banking_knowledge for the engine, from the package inspect-evals: its tools, database and documents.
 
-It needs neither inspect-ai nor the rest of that package: the few names of theirs that the tools use are stood in for.
-Always holds: an episode has a database of its own; whatever a tool raises is an answer with an error.
+It needs neither inspect-ai nor the rest of that package: stand-ins replace the few names that the tools use. Always
+holds: each episode has its own database; an exception of a tool becomes a result with an error.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from typing import Any
 _COMPONENT = re.compile(r"\{\{component:(\w+)\}\}")
 _PREFIX = "banking_"
 _FREE = "transfer_to_human_agents"
-"""The call whose arguments are not judged."""
+"""The function whose arguments are not judged."""
 
 
 class ToolError(Exception):
-    """What a tool raises where it refuses."""
+    """A tool refuses a call."""
 
 
 class Banking:
-    """The domain, with tools that read the bank's documents by a pattern."""
+    """The domain; one of its tools searches the bank's documents by a pattern."""
 
     def __init__(self, name: str, data: Path, solo: bool) -> None:
         del data, solo
@@ -42,16 +42,16 @@ class Banking:
         as_tool: Any = import_module("tau2.environment.tool").as_tool
         agents: Any = import_module("inspect_evals.tau2.banking.tools")
         users: Any = import_module("inspect_evals.tau2.banking.user_tools")
-        self._tools = {
+        makers_by_role = {
             "assistant": [*agents.all_banking_agent_tools, agents.banking_grep],
             "user": list(users.all_banking_user_tools),
         }
         self._calls: dict[str, dict[str, Callable[..., Any]]] = {}
         self._schemas: dict[str, list[dict[str, Any]]] = {}
-        for by, makers in self._tools.items():
-            made = {maker.__name__.removeprefix(_PREFIX): maker() for maker in makers}
-            self._calls[by] = made
-            self._schemas[by] = [_named(name, as_tool(tool).openai_schema["function"]) for name, tool in made.items()]
+        for by, makers in makers_by_role.items():
+            tools = {maker.__name__.removeprefix(_PREFIX): maker() for maker in makers}
+            self._calls[by] = tools
+            self._schemas[by] = [_named(name, as_tool(tool).openai_schema["function"]) for name, tool in tools.items()]
 
     @cached_property
     def known(self) -> dict[str, Any]:
@@ -61,71 +61,67 @@ class Banking:
 
     @property
     def splits(self) -> dict[str, list[str]]:
-        """The data has no splits: of any three tasks the first two are for training."""
+        """The ids of each split; the data has no splits, so every third task is for testing."""
         ids = list(self.known)
         test = ids[2::3]
         return {"base": ids, "train": [each for each in ids if each not in set(test)], "test": test}
 
     def describe(self) -> dict[str, Any]:
-        """Policy and tools, those of a simulated user, and what upstream tells such a user."""
+        """The policy, the tools of the agent and of the simulated user, and upstream's guidelines for that user."""
         prompts = self._home / "domains" / self.name / "prompts"
 
         def component(match: re.Match[str]) -> str:
             return (prompts / "components" / f"{match[1]}.md").read_text(encoding="utf-8")
 
-        words = self._home / "user_simulator" / "simulation_guidelines_tools.txt"
+        guidelines = self._home / "user_simulator" / "simulation_guidelines_tools.txt"
         return {
             "policy": _COMPONENT.sub(component, (prompts / "grep_only.md").read_text(encoding="utf-8")),
             "tools": self._schemas["assistant"],
             "user_tools": self._schemas["user"],
-            "guidelines": words.read_text(encoding="utf-8"),
+            "guidelines": guidelines.read_text(encoding="utf-8"),
         }
 
     def begin(self, task: Any) -> Any:
-        """The bank at the beginning of a task: the tools of both, which share one database."""
+        """The bank at the beginning of a task: the tools of agent and user, which share one database."""
         self._stores.clear()
         self._environment.initialize_environment()
-        return self._placed(task)
+        agent, user = self._environment.get_agent_tools(), self._environment.get_user_tools()
+        # The database keeps the objects of the initial state, and tools change them: give it a copy.
+        self._environment.apply_initial_state(agent, user, copy.deepcopy(task.initial_state))
+        return agent, user
 
     def call(self, world: Any, call: Any) -> Any:
-        """Uses a tool; upstream's message with the result."""
+        """Use a tool, and return upstream's message with the result."""
         del world
         tool, error = self._calls[call.requestor].get(call.name), False
         try:
             if tool is None:
                 raise ToolError(f"Tool {call.name!r} not found.")
-            content = str(_finished(tool(**call.arguments)))
+            content = str(_awaited(tool(**call.arguments)))
         except Exception as raised:
             content, error = f"Error: {raised}", True
         return self._types.ToolMessage(id=call.id, role="tool", content=content, requestor=call.requestor, error=error)
 
-    def judge(self, task: Any, said: list[Any], world: Any) -> dict[str, float]:
-        """What each basis of the task's reward comes to."""
+    def judge(self, task: Any, messages: list[Any], world: Any) -> dict[str, float]:
+        """The part of the reward for each basis of the task's reward."""
         basis, parts = {str(getattr(each, "value", each)) for each in task.evaluation_criteria.reward_basis}, {}
         actions = task.evaluation_criteria.actions or []
         if "ACTION" in basis:
-            calls = [call for message in said for call in getattr(message, "tool_calls", None) or ()]
+            calls = [call for message in messages for call in getattr(message, "tool_calls", None) or ()]
             parts["ACTION"] = float(all(any(self._same(action, call) for call in calls) for action in actions))
         if "DB" in basis:
-            state = world[0].db.get_hash()
-            parts["DB"] = float(state == self._solved(task, actions))
+            parts["DB"] = float(world[0].db.get_hash() == self._solution_hash(task, actions))
         return parts
 
-    def _solved(self, task: Any, actions: list[Any]) -> str:
-        """The mark of the database after the calls that solve the task."""
+    def _solution_hash(self, task: Any, actions: list[Any]) -> str:
+        """The hash of the database after the calls that solve the task."""
         agent, user = self.begin(task)
         for action in actions:
             name = action.name.removeprefix(_PREFIX)
             if name != _FREE:
                 getattr(agent if action.requestor == "assistant" else user, name)(**action.arguments)
-        mark: str = agent.db.get_hash()
-        return mark
-
-    def _placed(self, task: Any) -> tuple[Any, Any]:
-        agent, user = self._environment.get_agent_tools(), self._environment.get_user_tools()
-        # What a task begins with is put into the database as it is, and tools change it there.
-        self._environment.apply_initial_state(agent, user, copy.deepcopy(task.initial_state))
-        return agent, user
+        digest: str = agent.db.get_hash()
+        return digest
 
     def _same(self, action: Any, call: Any) -> bool:
         if action.name.removeprefix(_PREFIX) != call.name or action.requestor != call.requestor:
@@ -133,10 +129,10 @@ class Banking:
         if call.name == _FREE:
             return True
         names = action.compare_args
-        given, wanted = call.arguments, action.arguments
+        actual, expected = call.arguments, action.arguments
         if names is not None:
-            given, wanted = ({name: each.get(name) for name in names} for each in (given, wanted))
-        same: bool = import_module("inspect_evals.tau2.utils").deep_equal_unordered(given, wanted)
+            actual, expected = ({name: each.get(name) for name in names} for each in (actual, expected))
+        same: bool = import_module("inspect_evals.tau2.utils").deep_equal_unordered(actual, expected)
         return same
 
 
@@ -144,8 +140,8 @@ def _named(name: str, schema: dict[str, Any]) -> dict[str, Any]:
     return {"name": name, "description": schema["description"], "parameters": schema["parameters"]}
 
 
-def _finished(value: Any) -> Any:
-    """What a tool gives that is written to be awaited, and waits for nothing."""
+def _awaited(value: Any) -> Any:
+    """The result of a tool; a coroutine must finish without waiting."""
     if not hasattr(value, "send"):
         return value
     try:
@@ -156,7 +152,7 @@ def _finished(value: Any) -> Any:
 
 
 def _stand_in(stores: dict[Any, Any]) -> Path:
-    """Puts in place what the tools import and do not need whole; where the package's data lies.
+    """Put stand-ins in place of modules that the tools import; return the folder of the package's data.
 
     Raises:
         ImportError: the package is not installed.
@@ -183,7 +179,7 @@ def _stand_in(stores: dict[Any, Any]) -> Path:
         module = ModuleType(name)
         vars(module).update(members)
         sys.modules.setdefault(name, module)
-    # Their own beginnings import all that the evaluation needs.
+    # The packages' own __init__ modules import everything that the evaluation needs.
     for name, folder in {"inspect_evals.tau2": home, "inspect_evals.tau2.banking": home / "banking"}.items():
         package: Any = ModuleType(name)
         package.__path__ = [str(folder)]

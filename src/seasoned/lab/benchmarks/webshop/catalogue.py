@@ -1,9 +1,9 @@
-"""Products of a WebShop catalogue: its files, its rows made clean, and the search that finds them.
+"""The products of a WebShop catalogue: its files, its cleaned rows, and the search.
 
-The public format is a list of rows (asin, name, pricing, small_description, customization_options, ...) and, by ASIN,
-their attributes. Always holds: every product has an ASIN, a title and a price; texts are one line of valid Unicode
-without HTML; a row that is no product is left out and counted, and never raises; the same words find the same products
-in the same order.
+The public format is a list of rows (asin, name, pricing, small_description, customization_options, ...) and their
+attributes by ASIN. Always holds: every product has an ASIN, a title and a price; texts are one line of valid Unicode
+without HTML; a row that is not a product is left out and counted, and never raises; the same words find the same
+products in the same order.
 """
 
 from __future__ import annotations
@@ -22,52 +22,52 @@ from seasoned.errors import DataError, MissingExtraError
 from seasoned.text import prompt_line
 
 NO_PRICE = 100.0
-"""US dollars that a product without a price costs, as in WebShop."""
+"""The price of a product without one, in US dollars, as in WebShop."""
 
 MAX_TEXT = 20_000
-"""Characters of one text of a row that are kept."""
+"""Kept characters of one text of a row."""
 
 ASIN_LENGTH = 10
-"""Longer ones are left out, as in WebShop."""
+"""Characters of an ASIN; products with a longer one are left out, as in WebShop."""
 
 NO_BREAK = "\N{NO-BREAK SPACE}"
 
 FILES = {"products": "items_shuffle", "attributes": "items_ins", "human": "items_human", "reviews": "reviews"}
-"""What the names of WebShop's files begin with."""
+"""The beginnings of the names of WebShop's files."""
 
 TOP = 50
-"""Products that a search finds at most."""
+"""The most products that a search finds."""
 
 K1, B = 0.9, 0.4
-"""BM25's constants in Pyserini, which WebShop uses."""
+"""The constants of BM25 in Pyserini, which WebShop uses."""
 
 MAX_QUERY = 1000
-"""Characters of a search that are read."""
+"""Used characters of a search."""
 
 # A number keeps its fraction, as in Lucene's tokenizer: "3.5 inch" must not be found by "5".
 _TOKEN = r"(?u)\w+(?:[.,]\d+)*"
 
 Search = Callable[[str], tuple[str, ...]]
-"""The ASINs that some words find, best first."""
+"""Finds products by words: their ASINs, best first."""
 
-# What a browser does not show: it lasts to its end, or to that of the text.
+# Parts that a browser does not show; an unclosed one extends to the end of the text.
 _HIDDEN = re.compile(
     r"<!--.*?(?:-->|\Z)|<(script|style)(?=[\s/>])[^<>]{0,2000}>.*?(?:</\1\s{0,9}>|\Z)", re.DOTALL | re.IGNORECASE
 )
 _QUOTED = r"(?:\"[^\"]{0,500}\"|'[^']{0,500}')"
 _TAG = re.compile(rf"</?[A-Za-z](?:[^<>\"']{{0,200}}{_QUOTED}){{1,20}}[^<>\"']{{0,200}}>|</?[A-Za-z][^<>]{{0,500}}>")
-_RAW = 10 * MAX_TEXT  # characters that are read for those that are kept
-_ESCAPED = 3
+_RAW_CHARS = 10 * MAX_TEXT  # read before cleaning
+_MAX_UNESCAPES = 3
 _NUMBER = re.compile(r"[0-9][0-9,]{0,15}(?:\.[0-9]{1,4})?")
 _DOLLARS = re.compile(rf"\$\s{{0,3}}({_NUMBER.pattern})")
 
 
 @dataclass(frozen=True, slots=True)
 class Product:
-    """One product. `price` is what it costs in US dollars, `tag` what its page says of that.
+    """One product; `price` is in US dollars, `tag` is the price on its page.
 
-    `section` is the part of the shop ("beauty"), `query` the search it was found by, `path` its place in the shop's
-    tree of categories; `options` are the values one may choose by option name, `attributes` are for the reward alone.
+    `section` is the part of the shop ("beauty"), `query` the search by which WebShop found the product, `path` its
+    categories from the top; `options` has the possible values by option name; `attributes` are only for the reward.
     """
 
     asin: str
@@ -86,22 +86,22 @@ class Product:
 
     @property
     def document(self) -> str:
-        """What the search looks through, as in WebShop: title, description, the first feature, and all options."""
+        """The text that is searched, as in WebShop: title, description, first feature and all options."""
         options = ", and ".join(f"{name}: {', '.join(values)}" for name, values in self.options.items())
         return " ".join((self.title, self.description, *self.features[:1], options)).lower()
 
 
 def find_files(paths: Sequence[Path]) -> dict[str, Path]:
-    """The files under the keys of `FILES`, of several of a kind the smallest; DataError without the first two."""
+    """The smallest file of each kind, under the keys of `FILES`; DataError without products or attributes."""
     files: dict[str, Path] = {}
     for path in sorted(paths, key=lambda p: p.stat().st_size, reverse=True):
         files |= {kind: path for kind, start in FILES.items() if path.name.startswith(start)}
     for kind in ("products", "attributes"):
         if kind not in files:
-            there = ", ".join(p.name for p in paths[:5])
+            names = ", ".join(p.name for p in paths[:5])
             raise DataError(
                 f"the benchmark webshop needs a folder with WebShop's files {FILES['products']}_1000.json and "
-                f"{FILES['attributes']}_v2_1000.json, but none begins with {FILES[kind]}; there is {there}"
+                f"{FILES['attributes']}_v2_1000.json, but none begins with {FILES[kind]}; it has {names}"
             )
     return files
 
@@ -109,13 +109,13 @@ def find_files(paths: Sequence[Path]) -> dict[str, Path]:
 def read_products(
     rows: Sequence[Any], attributes: Mapping[str, Any], reviews: Sequence[Any] = (), draw: random.Random | None = None
 ) -> tuple[dict[str, Product], int]:
-    """The products by ASIN, in the order of the rows, and how many rows were left out.
+    """The products by ASIN, in the order of the rows, and the number of rows left out.
 
     Args:
-        rows: Rows of the public format; untrusted.
-        attributes: By ASIN, objects with a list `attributes`; untrusted.
-        reviews: Objects with `asin`, `average_rating` and a list `reviews`; untrusted.
-        draw: Draws the price of a product with a price range, as in WebShop; None: the mean, as in ExpeL.
+        rows: rows of the public format; untrusted.
+        attributes: objects with a list `attributes`, by ASIN; untrusted.
+        reviews: objects with `asin`, `average_rating` and a list `reviews`; untrusted.
+        draw: draws a price from a price range, as in WebShop; None: the mean, as in ExpeL.
     """
     opinions = {str(r.get("asin")): r for r in reviews if isinstance(r, Mapping)}
     products: dict[str, Product] = {}
@@ -125,7 +125,7 @@ def read_products(
         if not title or asin == "nan" or len(asin) > ASIN_LENGTH or asin in products:
             continue
         price, tag = read_price(row.get("pricing"), draw)
-        known, opinion = attributes.get(asin), opinions.get(asin, {})
+        about, opinion = attributes.get(asin), opinions.get(asin, {})
         products[asin] = Product(
             asin=asin,
             title=title,
@@ -134,7 +134,7 @@ def read_products(
             description=text_of(row.get("full_description")),
             features=texts_of(row.get("small_description")),
             options=dict(_options(row.get("customization_options"))),
-            attributes=texts_of(known.get("attributes")) if isinstance(known, Mapping) else (),
+            attributes=texts_of(about.get("attributes")) if isinstance(about, Mapping) else (),
             section=text_of(row.get("category")),
             query=text_of(row.get("query")).lower(),
             path=tuple(part.strip() for part in text_of(row.get("product_category")).split("›")),
@@ -145,20 +145,20 @@ def read_products(
 
 
 def text_of(value: Any) -> str:
-    """A text in one line without HTML, scripts, styles and control characters; "" where the value is no text."""
+    """A text in one line without HTML, scripts, styles and control characters; "" if the value is not a text."""
     return prompt_line(_without_tags(value), MAX_TEXT) if isinstance(value, str) else ""
 
 
 def texts_of(value: Any) -> tuple[str, ...]:
-    """The texts of a list, or of one text; empty ones are dropped."""
+    """The non-empty texts of a list, or of a single text."""
     values = value if isinstance(value, (list, tuple)) else [value]
     return tuple(text for v in values if (text := text_of(v)))
 
 
 def read_price(value: Any, draw: random.Random | None = None) -> tuple[float, str]:
-    """The price in US dollars and what a page says of it, from "$9.99", "$9.99 - $19.99" or a number, also as a text.
+    """The price in US dollars and its text on a page, from "$9.99", "$9.99 - $19.99" or a number, also as a text.
 
-    What has no price in it costs `NO_PRICE`.
+    A value without a price gives `NO_PRICE`.
     """
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         amounts = [float(value)]
@@ -174,8 +174,8 @@ def read_price(value: Any, draw: random.Random | None = None) -> tuple[float, st
 
 
 def _without_tags(text: str) -> str:
-    text = _stripped(text[:_RAW])
-    for _ in range(_ESCAPED):  # some shops escape their tags, or what is escaped
+    text = _stripped(text[:_RAW_CHARS])
+    for _ in range(_MAX_UNESCAPES):  # some shops escape their tags, some twice
         plain = html.unescape(text)
         if plain == text:
             break
@@ -188,18 +188,18 @@ def _stripped(text: str) -> str:
 
 
 def _options(value: Any) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Option names and values in WebShop's spelling: lower case, and " | " for a slash. Doubled values stay."""
+    """Option names and values in WebShop's spelling: lower case, " | " for a slash, repeated values kept."""
     for name, contents in value.items() if isinstance(value, Mapping) else ():
-        given = [c.get("value") for c in contents if isinstance(c, Mapping)] if isinstance(contents, list) else []
-        values = tuple(text for v in given if isinstance(v, str) and (text := _option(v)))
+        raw = [c.get("value") for c in contents if isinstance(c, Mapping)] if isinstance(contents, list) else []
+        values = tuple(text for v in raw if isinstance(v, str) and (text := _option(v)))
         if values and text_of(name):
             yield text_of(name).lower(), values
 
 
 def _option(value: str) -> str:
-    """A value as WebShop has it. No-break spaces stay: its comparison of colours joins the words around them."""
-    kept = (c if c.isprintable() or c == NO_BREAK else " " for c in _without_tags(value))
-    return "".join(kept).strip().replace("/", " | ").lower()
+    """A value in WebShop's spelling; no-break spaces stay, because its comparison of colours depends on them."""
+    characters = (c if c.isprintable() or c == NO_BREAK else " " for c in _without_tags(value))
+    return "".join(characters).strip().replace("/", " | ").lower()
 
 
 def _reviews(value: Any) -> Iterator[str]:
@@ -210,9 +210,9 @@ def _reviews(value: Any) -> Iterator[str]:
 
 
 def make_search(products: Mapping[str, Product]) -> Search:
-    """BM25 over the products as WebShop's Lucene index ranks them, without English stop words, by stems (Porter).
+    """BM25 over the products, ranked as by WebShop's Lucene index: Porter stems, no English stop words.
 
-    A product that shares no word with the search is not found.
+    It finds only products that share a word with the search.
 
     Raises:
         MissingExtraError: bm25s or PyStemmer is not installed.
@@ -224,12 +224,12 @@ def make_search(products: Mapping[str, Product]) -> Search:
     except ImportError as e:
         raise MissingExtraError("webshop", "PyStemmer" if e.name == "Stemmer" else "bm25s") from e
 
-    # The library sets its logger to DEBUG, which would fill the log of a run.
+    # bm25s sets its logger to DEBUG, which would fill the log of a run.
     logging.getLogger("bm25s").setLevel(logging.WARNING)
     asins = tuple(products)
 
     def tokens(texts: list[str]) -> list[list[str]]:
-        stemmer = Stemmer("porter")  # may not be shared by threads
+        stemmer = Stemmer("porter")  # threads must not share one
         stems: list[list[str]] = bm25s.tokenize(
             texts, stopwords="en", stemmer=stemmer, token_pattern=_TOKEN, show_progress=False, return_ids=False
         )
@@ -242,10 +242,10 @@ def make_search(products: Mapping[str, Product]) -> Search:
     vocabulary = {token for document in documents for token in document}
 
     def search(words: str) -> tuple[str, ...]:
-        known = [token for token in tokens([words[:MAX_QUERY]])[0] if token in vocabulary]
-        if not known:
+        query = [token for token in tokens([words[:MAX_QUERY]])[0] if token in vocabulary]
+        if not query:
             return ()
-        scores = index.get_scores(known)
+        scores = index.get_scores(query)
         best = np.argsort(-scores, kind="stable")[:TOP]
         return tuple(asins[i] for i in best if scores[i] > 0)
 

@@ -1,7 +1,7 @@
-"""What to buy: WebShop's goals, made from the products or written by people, and the tasks they become.
+"""WebShop's goals, made from the products or written by people, and their tasks.
 
-Always holds: a goal names a product of the catalogue, at least one attribute and a price limit above that product's
-price; goals are numbered in the order in which WebShop's own sessions count them.
+Always holds: a goal has a product of the catalogue, at least one attribute and a price limit above that product's
+price; the numbers of goals follow WebShop's own order.
 """
 
 from __future__ import annotations
@@ -20,20 +20,19 @@ from seasoned.lab.benchmarks.webshop.pages import shown, start_page
 from seasoned.types import Task
 
 ORDER_SEED = 233
-"""What WebShop shuffles its goals by."""
+"""The seed with which WebShop shuffles its goals."""
 
 NO_LIMIT = 1_000_000.0
 STEPS_OF_PRICE = tuple(10.0 * i for i in range(1, 100))
 MAX_PER_PRODUCT = 2000
-"""Goals made from one product at most: options multiply."""
+"""The most goals per product, since combinations of options multiply."""
 
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """One purchase to make: the text a shopper is given, and what it is judged by.
+    """One purchase to make: the shopper's instruction, and the product and conditions that judge it.
 
-    `options` are pairs of name and value; a person's goal names no option, so that the names are "". `limit` is in US
-    dollars.
+    `options` are pairs of name and value; in goals by people the names are "". `limit` is in US dollars.
     """
 
     asin: str
@@ -48,7 +47,7 @@ def synthetic_goals(
 ) -> list[Goal]:
     """One goal for each product that has an instruction and each combination of its options.
 
-    `attributes` are, by ASIN, objects with `instruction` and `instruction_attributes`; untrusted. `draw` is that of
+    `attributes` has objects with `instruction` and `instruction_attributes` by ASIN; untrusted. `draw` is for
     `price_limit`.
     """
     goals: list[Goal] = []
@@ -56,15 +55,15 @@ def synthetic_goals(
         row = attributes.get(asin)
         if not isinstance(row, Mapping):
             continue
-        said, wanted = text_of(row.get("instruction")), texts_of(row.get("instruction_attributes"))
-        if not said or not wanted:
+        instruction, wanted = text_of(row.get("instruction")), texts_of(row.get("instruction_attributes"))
+        if not instruction or not wanted:
             continue
         limit, price = price_limit(product.price, draw)
         names = sorted(product.options)
         for values in itertools.islice(itertools.product(*(product.options[n] for n in names)), MAX_PER_PRODUCT):
             options = tuple(zip(names, values, strict=True))
             with_options = ", and ".join(f"{name}: {shown(value)}" for name, value in options)
-            text = f"{said} with {with_options}{price}" if options else f"{said}{price}"
+            text = f"{instruction} with {with_options}{price}" if options else f"{instruction}{price}"
             goals.append(Goal(asin, text, wanted, options, limit))
     return goals
 
@@ -72,10 +71,10 @@ def synthetic_goals(
 def human_goals(
     products: Mapping[str, Product], instructions: Mapping[str, Any], draw: random.Random | None = None
 ) -> list[Goal]:
-    """The goals that people wrote, for the products of the catalogue.
+    """The goals written by people, for the products of the catalogue.
 
-    `instructions` are, by ASIN, lists of objects with `instruction`, `instruction_attributes` and
-    `instruction_options`; untrusted. One without attributes is left out, as in WebShop.
+    `instructions` has lists of objects with `instruction`, `instruction_attributes` and `instruction_options` by ASIN;
+    untrusted. Goals without attributes are left out, as in WebShop.
     """
     goals: list[Goal] = []
     for asin, product in products.items():
@@ -83,19 +82,20 @@ def human_goals(
         for row in rows if isinstance(rows, list) else ():
             if not isinstance(row, Mapping):
                 continue
-            said = text_of(row.get("instruction")).strip(".")
+            instruction = text_of(row.get("instruction")).strip(".")
             wanted = texts_of(row.get("instruction_attributes"))
-            if said and wanted:
+            if instruction and wanted:
                 limit, price = price_limit(product.price, draw)
-                goals.append(Goal(asin, f"{said}{price}", wanted, tuple(_pairs(row.get("instruction_options"))), limit))
+                options = tuple(_pairs(row.get("instruction_options")))
+                goals.append(Goal(asin, f"{instruction}{price}", wanted, options, limit))
     return goals
 
 
 def price_limit(price: float, draw: random.Random | None = None) -> tuple[float, str]:
-    """The most a purchase may cost in US dollars, and how the instruction says so.
+    """The price limit of a purchase in US dollars, and its part of the instruction.
 
-    WebShop draws two of the next four tens above the price and takes the larger one. ExpeL took the average in place of
-    what is drawn (appendix D.3): here that is the mean of those four. Near 1,000 dollars and above there is no limit.
+    WebShop draws two of the next four tens above the price and takes the larger one. ExpeL took an average instead
+    (appendix D.3); here it is the mean of the four. Near 1,000 dollars and above there is no limit.
     """
     above = [step for step in STEPS_OF_PRICE if step > price][:4]
     if len(above) < 2:
@@ -105,14 +105,14 @@ def price_limit(price: float, draw: random.Random | None = None) -> tuple[float,
 
 
 def numbered(goals: Sequence[Goal]) -> list[Goal]:
-    """The goals in the order in which WebShop's sessions count them."""
+    """The goals in WebShop's own order, in which its sessions number them."""
     order = list(goals)
     random.Random(ORDER_SEED).shuffle(order)
     return order
 
 
 def as_task(number: int, goal: Goal, section: str) -> Task:
-    """The task of a goal; its number in WebShop's order is part of the id."""
+    """The task of a goal; the id contains its number in WebShop's order."""
     data = {
         "asin": goal.asin,
         "instruction": goal.text,
@@ -124,24 +124,24 @@ def as_task(number: int, goal: Goal, section: str) -> Task:
 
 
 def goal_of(task: Task) -> Goal:
-    """The goal of a task; DataError if it is not one of WebShop."""
+    """The goal of a task; DataError if the task is not from WebShop."""
     data = task.data
     try:
         options = tuple((str(name), str(value)) for name, value in data["options"])
         attributes = tuple(str(a) for a in data["attributes"])
         return Goal(str(data["asin"]), str(data["instruction"]), attributes, options, float(data["limit"]))
     except (KeyError, TypeError, ValueError) as e:
-        raise DataError(f"the task {task.id!r} is no task of the benchmark webshop: it has no goal ({e!r})") from e
+        raise DataError(f"the task {task.id!r} is not a task of the benchmark webshop: it has no goal ({e!r})") from e
 
 
 def pools(tasks: Sequence[Task], seed: int, share: float) -> tuple[tuple[Task, ...], tuple[Task, ...]]:
-    """Two pools, training and test, that share no product and no text, in an order drawn by the seed.
+    """The training and test pools, which share no product and no text; the seed draws the order.
 
-    The products take turns: the first tasks of a pool are of different products, however many goals one product has.
+    The products take turns: the first tasks of a pool are of different products, even if one product has many goals.
 
     Raises:
         ConfigError: `share` is not between 0 and 1.
-        DataError: There are fewer than two products with goals.
+        DataError: fewer than two products have goals.
     """
     check_share(share)
     by_product: defaultdict[str, list[Task]] = defaultdict(list)
@@ -159,7 +159,7 @@ def pools(tasks: Sequence[Task], seed: int, share: float) -> tuple[tuple[Task, .
 
 
 def _pairs(options: Any) -> Iterable[tuple[str, str]]:
-    """The options of a person's goal: a list of values in most files, in some an object."""
+    """The options of a goal by people: a list of values in most files, an object in some."""
     if isinstance(options, Mapping):
         return [(str(name).lower(), text_of(value).lower()) for name, value in options.items() if text_of(value)]
     return [("", text.lower()) for text in (texts_of(options) if options else ())]

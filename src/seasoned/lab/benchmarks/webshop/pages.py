@@ -1,7 +1,7 @@
-"""The pages of the shop as text, in the form that ReAct and ExpeL show: what stands in brackets can be clicked.
+"""The pages of the shop as text, in the form of ReAct and ExpeL: text in brackets can be clicked.
 
-Always holds: a page shows everything that can be clicked on it, an option that was chosen stands in double brackets,
-and no page shows the attributes that a purchase is judged by unless the seller wrote them there.
+Always holds: a page shows everything that can be clicked on it; a chosen option is in double brackets; no page shows
+the attributes that a purchase is judged by, unless the seller wrote them there.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ PER_PAGE = 10
 """Products on a page of results (ExpeL, table 4)."""
 
 MAX_SHOWN = 2000
-"""Characters of a description, of all features or of all reviews that are shown; the reward reads them whole."""
+"""Shown characters of a description, of all features or of all reviews; the reward uses all of them."""
 
 SEARCH, BACK, NEXT, PREVIOUS, BUY = "Search", "Back to Search", "Next >", "< Prev", "Buy Now"
 DESCRIPTION, FEATURES, REVIEWS = "Description", "Features", "Reviews"
@@ -24,70 +24,70 @@ NOTHING_THERE = "Nothing is written here."
 
 
 class Page(NamedTuple):
-    """A page: its text, and what can be clicked on it."""
+    """A page: its text and its clicks."""
 
     text: str
     clicks: tuple[str, ...] = ()
 
 
 def shown(value: str) -> str:
-    """An option's value as a page shows it: every kind of space is one plain space."""
+    """An option's value as a page shows it, with single plain spaces."""
     return " ".join(value.split())
 
 
 def start_page(instruction: str) -> Page:
-    """The instruction and the search box, which is no button: a search is `search[words]`."""
+    """The instruction and the search box, which is not a click: the action is `search[words]`."""
     return Page(f"WebShop\nInstruction:\n{instruction}\n[{SEARCH}]")
 
 
 def results_page(products: Sequence[Product], page: int, note: str = "") -> Page:
-    """A page, counted from 1, of a search's results, best first, with a line about the search if there is one."""
+    """A page of a search's results, best first; pages count from 1, `note` is a line about the search."""
     listed = products[(page - 1) * PER_PAGE : page * PER_PAGE]
-    turns = [PREVIOUS] if page > 1 else []
-    turns += [NEXT] if len(products) > page * PER_PAGE else []
+    paging = [PREVIOUS] if page > 1 else []
+    paging += [NEXT] if len(products) > page * PER_PAGE else []
     lines = [f"[{BACK}]", *([note] if note else []), f"Page {page} (Total results: {len(products)})"]
-    lines += [f"[{turn}]" for turn in turns]
+    lines += [f"[{click}]" for click in paging]
     for product in listed:
         lines += [f"[{product.asin}]", product.title, product.tag]
-    return Page("\n".join(lines), (BACK, *turns, *(product.asin for product in listed)))
+    return Page("\n".join(lines), (BACK, *paging, *(product.asin for product in listed)))
 
 
 def item_page(product: Product, chosen: Mapping[str, str]) -> Page:
-    """The page of a product; `chosen` are option values by option name."""
+    """The page of a product; `chosen` has the chosen values by option name."""
     lines = [f"[{BACK}]", f"[{PREVIOUS}]"]
     for name, values in product.options.items():
-        picked = shown(chosen.get(name, ""))
+        choice = shown(chosen.get(name, ""))
         texts = dict.fromkeys(shown(value) for value in values)
-        lines.append(f"{name} {''.join(f'[[{text}]]' if text == picked else f'[{text}]' for text in texts)}")
+        lines.append(f"{name} {''.join(f'[[{text}]]' if text == choice else f'[{text}]' for text in texts)}")
     lines += [product.title, f"Price: {product.tag}", f"Rating: {product.rating}"]
     buttons = (DESCRIPTION, FEATURES, REVIEWS, BUY)
     lines += [f"[{button}]" for button in buttons]
-    offers = (shown(value) for values in product.options.values() for value in values)
-    return Page("\n".join(lines), tuple(dict.fromkeys((BACK, PREVIOUS, *offers, *buttons))))
+    options = (shown(value) for values in product.options.values() for value in values)
+    return Page("\n".join(lines), tuple(dict.fromkeys((BACK, PREVIOUS, *options, *buttons))))
 
 
 def text_page(product: Product, part: str) -> Page:
-    """A product's description, features or reviews; `part` is the name of the button."""
+    """A product's description, features or reviews; `part` is the click that opens it."""
     texts = {
         DESCRIPTION: [product.description] if product.description else [],
         FEATURES: [f"- {feature}" for feature in product.features],
         REVIEWS: [f"- {review}" for review in product.reviews],
     }[part]
-    kept: list[str] = []
+    lines: list[str] = []
     room = MAX_SHOWN
     for text in texts:
         if room <= 1:
             break
-        kept.append(prompt_line(text, room))
-        room -= len(kept[-1])
-    return Page("\n".join([f"[{BACK}]", f"[{PREVIOUS}]", *(kept or [NOTHING_THERE])]), (BACK, PREVIOUS))
+        lines.append(prompt_line(text, room))
+        room -= len(lines[-1])
+    return Page("\n".join([f"[{BACK}]", f"[{PREVIOUS}]", *(lines or [NOTHING_THERE])]), (BACK, PREVIOUS))
 
 
 def leading_on(clicks: Sequence[str], product: Product | None, chosen: Mapping[str, str]) -> list[str]:
-    """The clicks of a page that lead on to a purchase: what the option `focus` offers.
+    """The clicks of a page that lead towards a purchase, for the option `focus`.
 
-    A small model that may click anything turns pages, or opens one product after the other and goes back each time.
-    Among results these are the products; on a product's page, the values of its first open option, or buying it.
+    Small models need them: with all clicks, they turn pages, or open one product after the other. On a results page
+    these are the products; on a product's page, the values of its first open option, or else the purchase.
     """
     if product is None:
         return [click for click in clicks if click not in (BACK, NEXT, PREVIOUS)] or list(clicks)

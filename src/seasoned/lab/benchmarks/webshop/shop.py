@@ -1,7 +1,7 @@
-"""The shop as an environment: search[words] and click[what stands in brackets], until something is bought.
+"""The shop as an Environment: search[words] and click[text in brackets], until a purchase.
 
-Always holds: whatever an action holds, a step gives Gymnasium's five values and raises nothing; `info["choices"]` are
-clicks of the page just shown, all of them unless it keeps to the task; no observation names what was to be bought.
+Always holds: for any action, a step returns Gymnasium's five values and raises nothing; `info["choices"]` are the
+clicks of the current page, with `focus` only some of them; no observation names the right product.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from seasoned.lab.benchmarks.webshop.reward import reward
 from seasoned.types import Outcome, Task
 
 STEPS = 15
-"""Steps an attempt may take: H of WebShop (ExpeL, table 4)."""
+"""Steps of an attempt: H of WebShop (ExpeL, table 4)."""
 
 ACTIONS = ("search", "click", "think")
 CALLS = Calls(
@@ -42,7 +42,6 @@ MISSING = "\nNot as asked for: {missing}"
 BOUGHT = "You have bought it."
 THOUGHT = "OK."
 
-
 _ALL = re.compile(r"(?:search|click)\[([^\n]*)\]", re.IGNORECASE)
 _ANOTHER = re.compile(r"\b(?:search|click|think)\[", re.IGNORECASE)
 _BRACKETS = re.compile(r"[\[\]()]")
@@ -50,7 +49,7 @@ _BRACKETS = re.compile(r"[\[\]()]")
 
 @dataclass(frozen=True)
 class Shop:
-    """What all visits share: the products by ASIN, the search, and how options are compared. It never changes."""
+    """The immutable part that all visits share: the products by ASIN, the search, and how options are compared."""
 
     products: Mapping[str, Product]
     search: Search
@@ -59,7 +58,7 @@ class Shop:
 
 @dataclass
 class _Visit:
-    """One visit: the goal, and where the shopper is. `page` is the page of results, `part` the text that is open."""
+    """One visit: the goal and the shopper's position; `page` is the page of results, `part` the open text."""
 
     goal: Goal
     steps: int = 0
@@ -73,11 +72,11 @@ class _Visit:
 
 @dataclass(eq=False)
 class ShopEnvironment:
-    """One goal at a time: the instruction, then actions until a purchase or the last of `max_turns`, which earns 0.
+    """Plays one goal at a time: the instruction, then actions until a purchase or the last of `max_turns`.
 
-    Environments may share a `shop`, also across threads. With `reveal`, the last observation tells the score, and with
-    `told` what of the instruction was not met. With `focus`, only the clicks that lead on to a purchase are offered;
-    all others are taken, too.
+    Without a purchase, the reward is 0. Environments and threads may share a `shop`. With `reveal`, the last
+    observation shows the score, and with `told` also the parts of the goal that were not met. With `focus`, only the
+    clicks that lead towards a purchase are offered, but all are accepted.
     """
 
     shop: Shop
@@ -88,10 +87,12 @@ class ShopEnvironment:
     _visit: _Visit | None = field(default=None, init=False)
 
     def reset(self, task: Task, *, seed: int | None = None) -> tuple[str, dict[str, Any]]:
-        """Begins an attempt: the instruction and the search box; the info of `step`, and tools. `seed` changes nothing.
+        """Begin an attempt: return the page with the instruction, and the info of `step` with tools.
+
+        `seed` has no effect.
 
         Raises:
-            DataError: The task is none of WebShop, or of another catalogue.
+            DataError: the task is not from WebShop, or from another catalogue.
         """
         goal = goal_of(task)
         if goal.asin not in self.shop.products:
@@ -100,16 +101,16 @@ class ShopEnvironment:
         return self._show(self._visit).text, {**self._offered(self._visit), **CALLS.info}
 
     def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
-        """Takes one action.
+        """Take one action.
 
         Returns:
-            observation, reward (from 0 to 1, at the end), terminated, truncated, info. `info` has "choices" (the clicks
-            of the page, or those that lead on) and "free" ("search" where words may be searched for, else ""); at the
-            end "success" (the reward is 1) and "reward", and after a purchase "answer", the product's ASIN; "invalid":
-            True where nothing could be done.
+            observation, reward (from 0 to 1, at the end), terminated, truncated, info. `info` has "choices" (the
+            clicks that are offered) and "free" ("search" if a search is possible, else ""); at the end "success" (the
+            reward is 1) and "reward", and after a purchase "answer", the product's ASIN; "invalid": True if the action
+            was impossible.
 
         Raises:
-            ContractError: There was no `reset`, or the attempt has ended.
+            ContractError: there was no `reset`, or the attempt has ended.
         """
         visit = self._visit
         if visit is None:
@@ -119,13 +120,13 @@ class ShopEnvironment:
         if name == "think":
             return THOUGHT, 0.0, False, False, self._offered(visit)
         visit.steps += 1
-        whole, clicks = _whole(action), self._show(visit).clicks
-        clicked = (_match(whole, clicks) or _match(argument, clicks)) if name == "click" else ""
+        content, clicks = _content(action), self._show(visit).clicks
+        clicked = (_match(content, clicks) or _match(argument, clicks)) if name == "click" else ""
         if clicked == pages.BUY and visit.product is not None:
-            return self._bought(visit, visit.product)
-        if name == "search" and whole.count("[") < whole.count("]"):
-            argument = whole.strip("[] ")
-        observation = self._searched(visit, argument) if name == "search" else _clicked(visit, clicked, self.shop)
+            return self._buy(visit, visit.product)
+        if name == "search" and content.count("[") < content.count("]"):
+            argument = content.strip("[] ")
+        observation = self._search(visit, argument) if name == "search" else _click(visit, clicked, self.shop)
         page = self._show(visit)
         info = self._offered(visit)
         if observation is None:
@@ -138,11 +139,11 @@ class ShopEnvironment:
         return observation or page.text, 0.0, False, truncated, info
 
     def close(self) -> None:
-        """Ends the attempt, if one is open. May be called again."""
+        """End the attempt, if there is one. Calling it again does nothing."""
         self._visit = None
 
     def _show(self, visit: _Visit) -> pages.Page:
-        """The page that the shopper sees."""
+        """The shopper's current page."""
         if visit.results is None:
             return pages.start_page(visit.goal.text)
         if visit.product is None:
@@ -157,28 +158,28 @@ class ShopEnvironment:
             clicks = pages.leading_on(clicks, visit.product, visit.chosen)
         return {"choices": [f"click[{click}]" for click in clicks], "free": "" if clicks else "search"}
 
-    def _searched(self, visit: _Visit, words: str) -> str | None:
-        """ "" where the search was made: its page is the observation."""
+    def _search(self, visit: _Visit, words: str) -> str | None:
+        """Search; "" if the page of results is the observation, None if a search is impossible."""
         if visit.results is not None or not words:
             return None
         visit.results, visit.page, visit.note = self.shop.search(words), 1, CUT if len(words) > MAX_QUERY else ""
         return ""
 
-    def _bought(self, visit: _Visit, product: Product) -> tuple[str, float, bool, bool, dict[str, Any]]:
+    def _buy(self, visit: _Visit, product: Product) -> tuple[str, float, bool, bool, dict[str, Any]]:
         self._visit = None
         gold = self.shop.products[visit.goal.asin]
         chosen = visit.chosen.values()
-        earned = reward(product, chosen, visit.goal, gold, upstream_colors=self.shop.upstream_colors)
-        observation = SCORE.format(score=earned.total) if self.reveal else BOUGHT
-        if self.reveal and self.told and earned.missing:
-            observation += MISSING.format(missing="; ".join(map(pages.shown, earned.missing)))
-        info = {"success": earned.total == 1.0, "reward": earned.total, "answer": product.asin}
+        score = reward(product, chosen, visit.goal, gold, upstream_colors=self.shop.upstream_colors)
+        observation = SCORE.format(score=score.total) if self.reveal else BOUGHT
+        if self.reveal and self.told and score.missing:
+            observation += MISSING.format(missing="; ".join(map(pages.shown, score.missing)))
+        info = {"success": score.total == 1.0, "reward": score.total, "answer": product.asin}
         info |= {"choices": [], "free": ""}
-        return observation, earned.total, True, False, info
+        return observation, score.total, True, False, info
 
 
-def _clicked(visit: _Visit, clicked: str, shop: Shop) -> str | None:
-    """Goes where a click leads. Returns what it says, "" where the page that is open then says it, None: nothing."""
+def _click(visit: _Visit, clicked: str, shop: Shop) -> str | None:
+    """Follow a click; return its observation, "" for the page that is then open, None for an impossible click."""
     product = visit.product
     if not clicked:
         return None
@@ -201,20 +202,20 @@ def _clicked(visit: _Visit, clicked: str, shop: Shop) -> str | None:
 
 
 def _choose(chosen: dict[str, str], product: Product, clicked: str) -> None:
-    """Chooses a value; of two options that offer the same one, that without a choice so far, else that with another."""
+    """Choose a value; if two options offer it, prefer one without a choice, then one with another choice."""
     offers = {n: value for n, values in product.options.items() for value in values if pages.shown(value) == clicked}
     name = min(offers, key=lambda n: (chosen.get(n) == offers[n], n in chosen))
     chosen[name] = offers[name]
 
 
-def _whole(action: str) -> str:
-    """The text between the first and last bracket of an action, if it is the whole action; else ""."""
-    whole = _ALL.fullmatch(action.strip())
-    return " ".join(whole[1].split()) if whole and not _ANOTHER.search(whole[1]) else ""
+def _content(action: str) -> str:
+    """The text between the first and last bracket of an action with nothing around it; else ""."""
+    match = _ALL.fullmatch(action.strip())
+    return " ".join(match[1].split()) if match and not _ANOTHER.search(match[1]) else ""
 
 
 def _match(wanted: str, clicks: tuple[str, ...]) -> str:
-    """The click that is meant: the same text, else the only one that differs in case, spaces, marks and brackets."""
+    """The intended click: the same text, else the only one that differs in case, spaces, marks or brackets, or ""."""
     if wanted in clicks:
         return wanted
     for plain in (_spaced, lambda text: _spaced(text).strip("*`\"'[] "), lambda text: _spaced(_BRACKETS.sub("", text))):
@@ -230,9 +231,9 @@ def _spaced(text: str) -> str:
 
 @cache
 def read_words(told: bool = False) -> Words:
-    """The words of the prompts. Each worked attempt has a shop of its own, whose products are in no other.
+    """The words of the prompts; each worked attempt has its own shop, whose products are in no other.
 
-    With `told`, a failed attempt is shown which requests were not met.
+    With `told`, a failed attempt shows which parts of the goal were not met.
     """
 
     def begin(attempt: Mapping[str, Any]) -> tuple[ShopEnvironment, Task]:
@@ -242,7 +243,7 @@ def read_words(told: bool = False) -> Words:
         return ShopEnvironment(Shop(products, make_search(products)), reveal=True, told=told), as_task(0, goal, "")
 
     def ended(info: Mapping[str, Any]) -> Outcome:
-        won = info["success"]
-        return Outcome(success=won, reward=info["reward"], reason="won" if won else "halted")
+        success = info["success"]
+        return Outcome(success=success, reward=info["reward"], reason="won" if success else "halted")
 
     return play_words("webshop", begin, ended)
