@@ -63,7 +63,7 @@ def test_the_content_tells_the_format(tmp_path, text, form):
 
 
 def test_what_is_of_no_format(tmp_path):
-    with pytest.raises(DataError, match="is JSON, but of none of the formats"):
+    with pytest.raises(DataError, match="is JSON, but in none of the formats"):
         of(tmp_path, '{"a": 1}')
     with pytest.raises(ConfigError, match="should be one of react-log"):
         of(tmp_path, "x", form="csv")

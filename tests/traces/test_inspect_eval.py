@@ -152,7 +152,7 @@ def test_archives_that_are_refused(tmp_path, monkeypatch):
     ):
         with pytest.raises(DataError, match=why):
             of(raw, tmp_path)
-    with pytest.raises(DataError, match="is a zip archive, which is no messages log"):
+    with pytest.raises(DataError, match="is a zip archive, not a messages log"):
         traces.read(tmp_path / "log.eval", "messages")
     monkeypatch.setattr(inspect_eval, "MAX_ENTRIES", 2)
     with pytest.raises(DataError, match="more than 2 entries"):

@@ -1,10 +1,10 @@
 # mypy: ignore-errors
-"""What runs inside a sandbox: a worker that imports a library once and forks for each program.
+"""The worker inside a sandbox: it imports a library once and forks for each program.
 
-It is given to Python as text and imports the standard library alone. Always holds: each program runs in a fork of its
-own, with limits, and everything that it started is killed when it ends, and what it wrote is gone; hidden tests are
-read by a process that no program can look into; a value is told as text, and a program's own `__repr__` cannot break
-that.
+Python gets this module as text; it imports only the standard library. Always holds: each program runs in its own fork,
+with limits; when it ends, all processes that it started are killed and all files that it wrote are deleted; hidden
+tests are read by a process that no program can inspect; a value is sent as text, which a program's own `__repr__`
+cannot break.
 """
 
 import contextlib
@@ -21,15 +21,15 @@ import time
 
 from seasoned_telling import PROGRAM, Library, Trace, described, run_program, shown
 
-MAX_RESULT = 4_000_000  # bytes of all that a program's run tells
-MAX_OUTPUT = 1_000_000  # bytes printed, after which a program is ended
-SHOWN_OUTPUT = 4000
-TOGETHER = 2  # all processes of a program may have so many times the memory of one
-PATIENCE = 2.0  # seconds in which all that a program started has to be gone
+MAX_RESULT = 4_000_000  # bytes of the answer to a request
+MAX_OUTPUT = 1_000_000  # bytes of output, after which a program is ended
+SHOWN_OUTPUT = 4000  # characters of output in an answer
+MEMORY_FACTOR = 2  # all processes of a program together may use this many times the memory limit of one
+KILL_SECONDS = 2.0  # until all processes of a program must have ended
 
 
 def pack(value, depth=0):
-    """A value for the other process; what cannot be sent is told by its class."""
+    """A value as JSON for the other process; one that cannot be sent is described by its class."""
     kind = type(value)
     if value is None or kind in (bool, int, float, str):
         return value
@@ -51,14 +51,14 @@ def pack(value, depth=0):
     return {"x": "a " + kind.__name__}
 
 
-def unpack(sent):
-    """The value that was packed."""
-    if not isinstance(sent, dict):
-        return sent
-    ((key, inner),) = sent.items()
+def unpack(packed):
+    """The value of a packed one; raises TypeError if it could not be sent."""
+    if not isinstance(packed, dict):
+        return packed
+    ((key, inner),) = packed.items()
     if key in "ltsfi":
-        made = {"l": list, "t": tuple, "s": set, "f": frozenset, "i": iter}[key]
-        return made([unpack(item) for item in inner])
+        kind = {"l": list, "t": tuple, "s": set, "f": frozenset, "i": iter}[key]
+        return kind([unpack(item) for item in inner])
     if key == "d":
         return {unpack(k): unpack(v) for k, v in inner}
     if key == "b":
@@ -68,8 +68,8 @@ def unpack(sent):
     raise TypeError("the program gave %s, which cannot be compared" % inner)
 
 
-def serve_calls(request, library, asked, answers):
-    """In the program's own process: run it, then do the calls that the tests ask for."""
+def serve_calls(request, library, requests, answers):
+    """In the program's own process: run the program, then make the calls of the tests."""
     names, name, broken = library.namespace(), request["entry"], None
     try:
         exec(compile(request.get("code", ""), PROGRAM, "exec"), names)
@@ -79,7 +79,7 @@ def serve_calls(request, library, asked, answers):
         broken = described(error)
     answers.write(json.dumps({"broken": broken}) + "\n")
     answers.flush()
-    for line in asked:
+    for line in requests:
         call = json.loads(line)
         try:
             answer = {"value": pack(names[name](*unpack(call["args"]), **unpack(call["kwargs"])))}
@@ -91,7 +91,7 @@ def serve_calls(request, library, asked, answers):
 
 
 class Proxy:
-    """The program's function, as the tests see it."""
+    """Stands for the program's function in the tests; a call asks the program's process."""
 
     def __init__(self, ask, answers):
         self.ask, self.answers, self.last = ask, answers, ""
@@ -116,12 +116,12 @@ class Proxy:
 
 
 def run_tests(request, library, hidden_from):
-    """Run a program in a process of its own, and tests beside it that only see what its function gives."""
+    """Run a program in its own process, and tests here that see only its function's results."""
     ask_read, ask_write = os.pipe()
     answer_read, answer_write = os.pipe()
     if os.fork() == 0:
         keep_only({0, 1, 2, ask_read, answer_write})
-        walled_off()
+        isolate()
         serve_calls(request, library, os.fdopen(ask_read), os.fdopen(answer_write, "w"))
     os.close(ask_read), os.close(answer_write)
     left, parts = request["follows"], []
@@ -130,8 +130,8 @@ def run_tests(request, library, hidden_from):
         left -= len(part)
     hidden = json.loads(b"".join(parts))
     answers = os.fdopen(answer_read)
-    begun = answers.readline()
-    broken = json.loads(begun)["broken"] if begun else {"type": "SystemExit", "text": "the program ended", "line": 0}
+    first = answers.readline()
+    broken = json.loads(first)["broken"] if first else {"type": "SystemExit", "text": "the program ended", "line": 0}
     if broken:
         return {"error": broken, "passed": [], "values": [], "calls": []}
     proxy, names = Proxy(os.fdopen(ask_write, "w"), answers), {"__name__": "tests"}
@@ -149,33 +149,33 @@ def run_tests(request, library, hidden_from):
     return {"error": None, "passed": passed, "values": [], "calls": []}
 
 
-def keep_only(kept):
-    """Close every other open file."""
+def keep_only(numbers):
+    """Close all open files except these file descriptors."""
     for number in range(3, 256):
-        if number not in kept:
+        if number not in numbers:
             with contextlib.suppress(OSError):
                 os.close(number)
 
 
-def limited(config, seconds):
-    """Put the limits on this process and what it starts."""
-    limits, whole = config["limits"], int(seconds) + 1
+def set_limits(config, seconds):
+    """Limit this process and those that it starts."""
+    limits, cpu_seconds = config["limits"], int(seconds) + 1
     kinds = [
-        (resource.RLIMIT_CPU, whole),
+        (resource.RLIMIT_CPU, cpu_seconds),
         (resource.RLIMIT_AS, limits["memory"]),
         (resource.RLIMIT_FSIZE, limits["file"]),
         (resource.RLIMIT_NOFILE, 64),
         (resource.RLIMIT_CORE, 0),
     ]
-    if config.get("alone"):  # elsewhere all processes of the user would count; sandlock has a limit of its own
+    if config.get("alone"):  # else all processes of the user count; sandlock has its own limit
         kinds.append((resource.RLIMIT_NPROC, limits["processes"]))
-    for what, most in kinds:
+    for kind, most in kinds:
         with contextlib.suppress(ValueError, OSError):
-            resource.setrlimit(what, (most, most))
+            resource.setrlimit(kind, (most, most))
 
 
 def in_child(request, library, config, result, output, hidden_from):
-    """In the fork: drop what it must not have, run, tell."""
+    """In the fork: give up privileges and open files, run the request, and write the answer."""
     with contextlib.suppress(OSError):
         os.setsid()
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
@@ -187,30 +187,30 @@ def in_child(request, library, config, result, output, hidden_from):
         os.chown(home, config["user"], config["user"])
         os.setgroups([]), os.setgid(config["user"]), os.setuid(config["user"])
         undumpable()
-    limited(config, request["seconds"])
+    set_limits(config, request["seconds"])
     if request["kind"] == "test":
         answer = run_tests(request, library, hidden_from)
     elif request["kind"] == "public":
         answer = {"public": library.public(), "version": library.version}
     else:
-        walled_off()
+        isolate()
         answer = run_program(request, library)
     with contextlib.suppress(BaseException):
         sys.stdout.flush()
-    told_as = json.dumps(answer).encode()
-    view = memoryview(told_as if len(told_as) <= MAX_RESULT else b'{"ended": "output"}')
+    encoded = json.dumps(answer).encode()
+    view = memoryview(encoded if len(encoded) <= MAX_RESULT else b'{"ended": "output"}')
     while view:
         view = view[os.write(result, view) :]
 
 
-def walled_off():
-    """Let this process look into no process beside its own and end none, where the kernel has Landlock.
+def isolate():
+    """Stop this process from inspecting or signalling others, if the kernel has Landlock.
 
-    A wall within the walls: of two processes of one user, the one with the program must not see the one with its tests.
+    The processes of a program and of its tests have one user, and the program must not see the tests.
     """
     libc = ctypes.CDLL(None)
-    for size in (24, 8):  # older kernels do not know the last two
-        # No device files are made; signals and sockets without a file stay within.
+    for size in (24, 8):  # older kernels do not know the last two fields
+        # Forbids making block devices; signals and abstract sockets reach only the process's own domain.
         rules = (ctypes.c_uint64 * 3)(1 << 11, 0, 3)
         number = libc.syscall(444, ctypes.byref(rules), ctypes.c_size_t(size), 0)
         if number >= 0:
@@ -221,13 +221,13 @@ def walled_off():
 
 
 def undumpable():
-    """Let no other process look into this one."""
+    """Stop other processes from inspecting this one."""
     with contextlib.suppress(Exception):
         ctypes.CDLL(None).prctl(4, 0, 0, 0, 0)
 
 
 def run(request, library, config, hidden_from):
-    """Fork for a request, watch the child, and give its answer."""
+    """Fork for a request, watch the child, and return its answer."""
     result_read, result_write = os.pipe()
     output_read, output_write = os.pipe()
     request["home"] = tempfile.mkdtemp(dir=config["tmp"])
@@ -240,76 +240,76 @@ def run(request, library, config, hidden_from):
         finally:
             os._exit(0)
     os.close(result_write), os.close(output_write)
-    got, ended = watched(child, result_read, output_read, request["seconds"], config)
+    received, ended = watch(child, result_read, output_read, request["seconds"], config)
     kill_all(child, config)
     os.close(result_read), os.close(output_read)
-    emptied(config["tmp"])
+    empty(config["tmp"])
     try:
-        answer = json.loads(got[result_read]) if ended == "done" else {}
+        answer = json.loads(received[result_read]) if ended == "done" else {}
     except ValueError:
         answer = {}
     if not isinstance(answer, dict) or not answer:
         answer = {"ended": "early" if ended == "done" else ended}
-    text = got[output_read].decode("utf-8", "replace")[:SHOWN_OUTPUT]
+    text = received[output_read].decode("utf-8", "replace")[:SHOWN_OUTPUT]
     return {"ended": "done", **answer, "output": text}
 
 
-def watched(child, result, output, seconds, config):
-    """Read what a child tells until it ends: all that came, and how it ended."""
-    got, most = {result: bytearray(), output: bytearray()}, {result: MAX_RESULT + 1, output: MAX_OUTPUT}
-    until, open_ones, gone = time.monotonic() + seconds, {result, output}, False
-    while open_ones:
-        left = until - time.monotonic()
+def watch(child, result, output, seconds, config):
+    """Read from a child until it ends; return the bytes of each file, and how the child ended."""
+    received, most = {result: bytearray(), output: bytearray()}, {result: MAX_RESULT + 1, output: MAX_OUTPUT}
+    deadline, open_files, gone = time.monotonic() + seconds, {result, output}, False
+    while open_files:
+        left = deadline - time.monotonic()
         if left <= 0:
-            return got, "time"
-        if config.get("alone") and resident() > TOGETHER * config["limits"]["memory"]:
-            return got, "early"
-        ready, _, _ = select.select(list(open_ones), [], [], 0 if gone else min(left, 0.02))
-        for place in ready:
-            part = os.read(place, 65536)
-            got[place] += part
+            return received, "time"
+        if config.get("alone") and resident() > MEMORY_FACTOR * config["limits"]["memory"]:
+            return received, "early"
+        ready, _, _ = select.select(list(open_files), [], [], 0 if gone else min(left, 0.02))
+        for file in ready:
+            part = os.read(file, 65536)
+            received[file] += part
             if not part:
-                open_ones.discard(place)
-            elif len(got[place]) > most[place]:
-                return got, "output"
+                open_files.discard(file)
+            elif len(received[file]) > most[file]:
+                return received, "output"
         if gone and not ready:
             break
         if not gone:
             gone = os.waitid(os.P_PID, child, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
-    return got, "done"
+    return received, "done"
 
 
 def kill_all(child, config):
-    """End a child and all that it started."""
+    """Kill a child and all processes that it started."""
     with contextlib.suppress(OSError):
         os.killpg(child, signal.SIGKILL)
     with contextlib.suppress(OSError):
         os.kill(child, signal.SIGKILL)
-    # In a process namespace of its own, where the worker is one of the first three, nobody else is there to be hit.
+    # In its own process namespace, the worker is one of the first three processes, and no others can be hit.
     if config.get("alone") and os.getpid() <= 3:
         with contextlib.suppress(OSError):
             os.kill(-1, signal.SIGKILL)
-    # What left its group became this worker's child when its own parent ended.
-    until = time.monotonic() + PATIENCE
+    # A process that left the group became this worker's child when its parent ended.
+    deadline = time.monotonic() + KILL_SECONDS
     with contextlib.suppress(ChildProcessError):
-        while time.monotonic() < until:
+        while time.monotonic() < deadline:
             for other in children():
                 with contextlib.suppress(OSError):
                     os.kill(other, signal.SIGKILL)
             if not os.waitpid(-1, os.WNOHANG)[0]:
                 time.sleep(0.001)
-        os._exit(1)  # something goes on: the next program gets another worker
+        os._exit(1)  # a process still runs: the next program gets a new worker
 
 
 def children():
-    """The processes that this one is the parent of; none where the kernel does not tell."""
+    """The child processes of this one; none if the kernel does not list them."""
     with contextlib.suppress(OSError), open("/proc/self/task/%d/children" % os.getpid()) as file:
         return [int(number) for number in file.read().split()]
     return []
 
 
 def resident():
-    """Bytes of memory that all processes that can be seen have together."""
+    """Bytes of memory that all visible processes use together."""
     pages = 0
     for name in os.listdir("/proc"):
         if name.isdigit():
@@ -318,8 +318,8 @@ def resident():
     return pages * resource.getpagesize()
 
 
-def emptied(folder):
-    """Remove what stands in a folder, so that no program sees what another one wrote."""
+def empty(folder):
+    """Empty a folder, so that no program sees the files of another one."""
     for name in os.listdir(folder):
         path = os.path.join(folder, name)
         if os.path.isdir(path) and not os.path.islink(path):
@@ -331,11 +331,11 @@ def emptied(folder):
 
 def main():
     """Serve requests, a JSON line each, until there are no more."""
-    asked, answers = os.dup(0), os.fdopen(os.dup(1), "w")
+    requests, answers = os.dup(0), os.fdopen(os.dup(1), "w")
     devnull = os.open(os.devnull, os.O_RDWR)
     for number in (0, 1, 2):
         os.dup2(devnull, number)
-    config = json.loads(line_of(asked))
+    config = json.loads(line_of(requests))
     config["tmp"] = tempfile.mkdtemp() if config.get("tmp") is None else config["tmp"]
     try:
         library = Library(config)
@@ -344,21 +344,21 @@ def main():
         library, started = None, {"ready": False, "error": described(error)["text"]}
     undumpable()
     with contextlib.suppress(Exception):
-        ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)  # orphans among what it started become its children
+        ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)  # orphaned descendants become its children
     answers.write(json.dumps(started) + "\n")
     answers.flush()
-    while library is not None and (line := line_of(asked)):
-        answer = run(json.loads(line), library, config, asked)
+    while library is not None and (line := line_of(requests)):
+        answer = run(json.loads(line), library, config, requests)
         del line
         answers.write(json.dumps(answer) + "\n")
         answers.flush()
 
 
 def line_of(number):
-    """The next line of a file, and not a byte more: what follows may be for a child."""
+    """The next line of a file, and no byte more: the rest may be for a child."""
     parts = []
     while True:
-        header = os.read(number, 9)  # eight digits, the length of what follows, and a line's end
+        header = os.read(number, 9)  # the length in eight digits, and a line break
         while header and len(header) < 9:
             header += os.read(number, 9 - len(header))
         if not header:

@@ -1,4 +1,4 @@
-"""Other programs' logs as trajectories, and trajectories as chat lines.
+"""Reads other programs' logs as trajectories, and writes trajectories as chat lines.
 
 Formats: `react-log` (text logs of ReAct and Reflexion), `messages` (OpenAI-style conversations in JSON lines),
 `inspect` (inspect-ai's logs), `otel` (OpenTelemetry spans of generative AI), `coding` (sessions of coding agents).
@@ -56,7 +56,7 @@ class Imported:
 
 
 def formats() -> list[str]:
-    """The names of the formats: those here, and those that plugins add."""
+    """The names of the built-in formats, and of those that plugins add."""
     return list(dict.fromkeys([*FORMATS, *plugins("importers")]))
 
 
@@ -65,12 +65,12 @@ def read(path: Path | str, format: str | None = None) -> Imported:
 
     Args:
         path: the file.
-        format: one of `formats()`; None to detect it from the content, which never gives a plugin's format.
+        format: one of `formats()`; None to detect a built-in format from the content.
 
     Raises:
         ConfigError: the format is unknown.
-        DataError: the file is missing, unreadable, too large, a pickle, packed, or not in the named format.
-        MissingExtraError: an inspect-ai log needs a library to unpack it that is not installed.
+        DataError: the file is missing, unreadable, too large, a pickle, compressed, or not in the named format.
+        MissingExtraError: an inspect-ai log needs a library that is not installed to be unpacked.
     """
     path = Path(path).expanduser()
     if format is not None and format not in formats():
@@ -80,7 +80,7 @@ def read(path: Path | str, format: str | None = None) -> Imported:
     raw = read_bytes(path)
     packed = raw.startswith((b"PK\x03\x04", b"PK\x05\x06"))
     if packed and format not in (None, "inspect"):
-        raise DataError(f"{path} is a zip archive, which is no {format} log: unpack it first")
+        raise DataError(f"{path} is a zip archive, not a {format} log: unpack it first")
     if packed:
         return _imported("inspect", inspect_eval.read_archive(path, raw, _source("inspect", path)))
     if format == "react-log":
@@ -89,7 +89,7 @@ def read(path: Path | str, format: str | None = None) -> Imported:
     values, problems = json_values(raw) if format or is_json else ([], [])
     kind = format or _format_of(value for _, value in values)
     if kind is None and values and not problems:
-        raise DataError(f"{path} is JSON, but of none of the formats {', '.join(FORMATS)}: see docs/import.md")
+        raise DataError(f"{path} is JSON, but in none of the formats {', '.join(FORMATS)}: see docs/import.md")
     if kind is None:
         return _imported("react-log", react.read(lines(raw), _source("react-log", path)))
     readers: dict[str, Any] = {
@@ -104,34 +104,34 @@ def read(path: Path | str, format: str | None = None) -> Imported:
 
 
 def record(imported: Imported, pool: ExperiencePool, scopes: Sequence[str] = ()) -> int:
-    """Store what was read, except what the pool already has.
+    """Store the trajectories that the pool does not have yet.
 
-    Ids follow from the content and the pool's scope, so the same file adds nothing the second time; nor does a file
-    that `seasoned export` wrote from the same pool.
+    Ids follow from the content and the pool's scope, so the same file adds nothing the second time. A file that
+    `seasoned export` wrote from the same pool adds nothing either.
 
     Args:
         imported: from `read`.
         pool: the pool to store it in.
-        scopes: the scopes whose attempts count as the pool's, if not only its own.
+        scopes: the scopes whose attempts count as the pool's; empty for the pool's own scope.
 
     Returns:
         How many trajectories were new.
 
     Raises:
-        StoreError: whatever the pool raises.
+        StoreError: as the pool raises it.
     """
     added = 0
-    named = {trajectory.meta.get("source_id") for trajectory in imported.trajectories} - {None}
-    of_pool = (item.id for scope in scopes or [pool.experience] for item in pool.store.task_texts(scope))
-    exported = named.intersection(of_pool) if named else set()
+    source_ids = {trajectory.meta.get("source_id") for trajectory in imported.trajectories} - {None}
+    pool_ids = (item.id for scope in scopes or [pool.experience] for item in pool.store.task_texts(scope))
+    exported = source_ids.intersection(pool_ids) if source_ids else set()
     new = [trajectory for trajectory in imported.trajectories if trajectory.meta.get("source_id") not in exported]
     for start in range(0, len(new), _BATCH):
         batch = {f"tra-{digest(pool.experience, t.id)}": t for t in new[start : start + _BATCH]}
         with pool.store.transaction(*(scopes or [pool.experience])):  # a concurrent import locks in the same order
-            there = {trajectory.id for trajectory in pool.store.get_trajectories(list(batch))}
-            for own, trajectory in batch.items():
-                if own not in there:
-                    pool.record(trajectory.model_copy(update={"id": own}))
+            stored = {trajectory.id for trajectory in pool.store.get_trajectories(list(batch))}
+            for pool_id, trajectory in batch.items():
+                if pool_id not in stored:
+                    pool.record(trajectory.model_copy(update={"id": pool_id}))
                     added += 1
     return added
 
@@ -149,18 +149,19 @@ def _by_plugin(format: str, path: Path) -> Imported:
 
 def _imported(format: str, log: Log) -> Imported:
     masked = tuple(_masked(trajectory, format) for trajectory in log.trajectories)
-    return Imported(format, masked, tuple(sorted(log.problems, key=_place)), log.repeated)
+    return Imported(format, masked, tuple(sorted(log.problems, key=_line_number)), log.repeated)
 
 
-def _place(problem: Problem) -> int:
-    number = _NUMBER.search(problem.where)
-    return int(number.group()) if number else 0
+def _line_number(problem: Problem) -> int:
+    match = _NUMBER.search(problem.where)
+    return int(match.group()) if match else 0
 
 
 def _masked(trajectory: Trajectory, format: str) -> Trajectory:
-    """The trajectory without secrets; its id, a hash, stays. Equal texts are the same task, as in `Memory`.
+    """Mask the secrets of a trajectory, and fill in its task id: as in `Memory`, equal texts are the same task.
 
-    It has a source, also from a plugin that names none: without one, it would be trusted as an own attempt.
+    The id, a hash, stays. If a plugin names no source, the format becomes the source: without one, the trajectory
+    would be trusted like an attempt of the user's own agent.
     """
     values = {**mask_value(trajectory.model_dump(exclude={"id"})), "id": trajectory.id}
     values["meta"] = {**values["meta"], "source": values["meta"].get("source") or format}
@@ -172,7 +173,7 @@ def _source(format: str, path: Path) -> dict[str, str]:
 
 
 def _format_of(values: Iterable[Any]) -> Format | None:
-    """The format of JSON values, detected from the first one that shows it."""
+    """The format of JSON values, detected from the first value that shows it."""
     for value in values:
         if isinstance(value, list) and any(is_message(item) for item in value):
             return "messages"

@@ -1,8 +1,8 @@
-"""Conversations in any recorded form, and the steps in them. `memory` also reads live ones with it.
+"""Reads conversations in any recorded form, and the steps in them; `memory` also reads live ones with it.
 
-A message is read in any of the forms in use: OpenAI's chat and responses, Anthropic's content blocks, OpenTelemetry's
-parts, inspect-ai's, and the from/value pairs of training sets. Always holds: any JSON value gives turns or none, and
-nothing raises; a conversation's text is kept, and other content appears as its kind in brackets.
+A message may have any common form: OpenAI's chat and responses, Anthropic's content blocks, OpenTelemetry's parts,
+inspect-ai's, or the from/value pairs of training sets. Always holds: any JSON value gives turns or none, and nothing
+raises; a conversation's text is kept, and other content appears as its kind in brackets.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ _ROLES = {"developer": "system", "human": "user", "ai": "assistant", "gpt": "ass
           "function": "tool", "observation": "tool", "bot": "assistant", "agent": "assistant"}  # fmt: skip
 _CALLS = ("tool_call", "tool_use", "function_call")
 _RESULTS = ("tool_call_response", "tool_result", "function_call_output")
-_REASONS = ("reasoning", "thinking", "thought")
+_REASONING = ("reasoning", "thinking", "thought")
 _CONTENTS = ("content", "parts", "value", "refusal")
-_WORDS = ("text", "content", "reasoning", "thinking", "refusal", "output", "value")
+_TEXTS = ("text", "content", "reasoning", "thinking", "refusal", "output", "value")
 _THOUGHT = re.compile(r"[ \t]{0,8}thought(?: \d{1,4})?:[ \t]{0,8}", re.IGNORECASE)
 _ACTION = re.compile(r"^[ \t]{0,8}action(?: \d{1,4})?:[ \t]{0,8}", re.IGNORECASE | re.MULTILINE)
 _OBSERVATION = re.compile(r"\s{0,8}observation(?: \d{1,4})?:[ \t]*", re.IGNORECASE)
-_DEEP = 20  # content within content
+_MAX_DEPTH = 20  # content within content
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A tool call; `arguments` is a text, usually JSON."""
+    """A tool call, with its arguments as text, usually JSON."""
 
     name: str
     arguments: str = ""
@@ -42,7 +42,7 @@ class Call:
         return f"{self.name}({self.arguments})"
 
     def call(self) -> ToolCall:
-        """The call with its arguments as values."""
+        """The call with its arguments as JSON values."""
         return make_call(self.name, self.arguments, self.id)
 
 
@@ -58,12 +58,12 @@ class Turn:
 
 
 def read_turns(messages: Any) -> list[Turn]:
-    """The turns of a list of messages; anything else is skipped."""
+    """The turns of a list of messages; items that are no messages are skipped."""
     return [turn for raw in messages for turn in read_message(raw) or ()] if isinstance(messages, list) else []
 
 
 def read_message(raw: Any) -> list[Turn] | None:
-    """The turns of one message: none if it is empty, several if it has tool results too.
+    """The turns of one message: none if it is empty, several if it also has tool results.
 
     Args:
         raw: any JSON value.
@@ -73,7 +73,7 @@ def read_message(raw: Any) -> list[Turn] | None:
     """
     if not isinstance(raw, dict):
         return None
-    if raw.get("type") in (*_CALLS, *_RESULTS, *_REASONS) and "role" not in raw:
+    if raw.get("type") in (*_CALLS, *_RESULTS, *_REASONING) and "role" not in raw:
         return list(_turns(raw, "assistant", [raw]))
     role = texts(raw.get("role", raw.get("from"))).strip().lower()
     role = _ROLES.get(role, role)
@@ -91,15 +91,15 @@ def _turns(raw: Mapping[str, Any], role: str, content: Any) -> Iterator[Turn]:
     parts = _Parts()
     parts.take(content)
     for name in ("reasoning_content", "reasoning", "thinking"):
-        if isinstance(raw.get(name), str) and raw.get("type") not in _REASONS:
+        if isinstance(raw.get(name), str) and raw.get("type") not in _REASONING:
             parts.thoughts.append(raw[name])
     calls = [*parts.calls, *_calls(raw.get("tool_calls")), *_calls([raw.get("function_call")])]
     text, thought = ("\n".join(filter(None, group)) for group in (parts.texts, parts.thoughts))
     if role != "assistant":
         yield from parts.results
     if role == "tool":
-        failed = raw.get("error")
-        text = text or texts(failed.get("message") if isinstance(failed, dict) else failed)
+        error = raw.get("error")
+        text = text or texts(error.get("message") if isinstance(error, dict) else error)
         if text or not parts.results:
             yield Turn("tool", text, answers=texts(raw.get("tool_call_id")))
     elif text or calls or thought:
@@ -119,14 +119,14 @@ class _Parts:
 
     def take(self, content: Any, depth: int = 0) -> None:
         for part in content if isinstance(content, list) else [content]:
-            if isinstance(part, dict) and depth < _DEEP:
+            if isinstance(part, dict) and depth < _MAX_DEPTH:
                 self._one(part, depth)
             elif part is not None:
                 self.texts.append(texts(part))
 
     def _one(self, part: Mapping[str, Any], depth: int) -> None:
         kind = texts(part.get("type")) or "text"
-        words = next((part[name] for name in _WORDS if part.get(name) is not None), None)
+        text = next((part[name] for name in _TEXTS if part.get(name) is not None), None)
         if kind in _CALLS:
             self.calls.extend(_calls([part]))
         elif kind in _RESULTS:
@@ -135,14 +135,14 @@ class _Parts:
             inner.take(answer if isinstance(answer, list) else texts(answer), depth + 1)
             ids = (part.get(name) for name in ("tool_use_id", "tool_call_id", "call_id", "id"))
             self.results.append(Turn("tool", "\n".join(inner.texts), answers=texts(next(filter(None, ids), ""))))
-        elif kind in _REASONS:
+        elif kind in _REASONING:
             inner = _Parts()
-            inner.take(words or part.get("summary"), depth + 1)
+            inner.take(text or part.get("summary"), depth + 1)
             self.thoughts += [*inner.texts, *inner.thoughts]
         elif kind == "summary_text":
-            self.thoughts.append(texts(words))
-        elif kind in ("text", "input_text", "output_text", "refusal") and words is not None:
-            self.texts.append(texts(words))
+            self.thoughts.append(texts(text))
+        elif kind in ("text", "input_text", "output_text", "refusal") and text is not None:
+            self.texts.append(texts(text))
         else:
             self.texts.append(f"[{kind}]")
 
@@ -176,7 +176,7 @@ def chat(turns: Iterable[Turn]) -> tuple[Message, ...]:
 
 
 def task_of(turns: Sequence[Turn]) -> str:
-    """The task: what the user said before the agent's first turn."""
+    """The task: the user's messages before the agent's first turn."""
     texts: list[str] = []
     for turn in turns:
         if turn.role == "assistant":
@@ -195,28 +195,28 @@ def steps_of(turns: Iterable[Turn]) -> list[Step]:
     step.
     """
     steps: list[list[str]] = []
-    called: dict[int, Call] = {}
+    calls_by_place: dict[int, Call] = {}
     waiting: dict[str, int] = {}  # calls without a result: their id, and the place of the step
-    replied = False
+    is_reply = False
     for turn in turns:
         if turn.role == "assistant":
-            carried = steps.pop()[0] if steps and not any(steps[-1][1:]) else ""
+            thought = steps.pop()[0] if steps and not any(steps[-1][1:]) else ""
             for place, call in enumerate(turn.calls, len(steps)):
-                called[place] = call
+                calls_by_place[place] = call
                 waiting[call.id if call.id and call.id not in waiting else f"#{place}"] = place
-            steps += _done(turn, carried)
-            replied = not turn.calls
+            steps += _turn_steps(turn, thought)
+            is_reply = not turn.calls
         elif steps and turn.role in ("tool", "user"):
             place = -1
             if turn.role == "user":
                 waiting = {}
             elif waiting:
                 place = waiting.pop(turn.answers if turn.answers in waiting else next(iter(waiting)))
-            elif not replied:
+            elif not is_reply:
                 steps.append(["", "", ""])
             text = _OBSERVATION.sub("", turn.text, count=1) if _OBSERVATION.match(turn.text) else turn.text
             steps[place][2] = "\n".join(filter(None, (steps[place][2], text)))
-    calls = {place: call.call() for place, call in called.items()}
+    calls = {place: call.call() for place, call in calls_by_place.items()}
     return [
         Step(thought=thought, action=action, observation=seen, call=calls.get(place))
         for place, (thought, action, seen) in enumerate(steps)
@@ -229,15 +229,18 @@ def answer_of(turns: Sequence[Turn]) -> str:
     return last.text.strip() if last.role == "assistant" and not last.calls else ""
 
 
-def _done(turn: Turn, carried: str) -> list[list[str]]:
-    """The steps of a turn: thought, action and an empty observation; `carried` is a thought from the turn before."""
+def _turn_steps(turn: Turn, carried: str) -> list[list[str]]:
+    """The steps of a turn: thought, action, empty observation; `carried` is the lone thought of an earlier turn."""
     if turn.calls:
         thought = _lines(carried, turn.thought, turn.text)
         return [["" if place else thought, call.shown(), ""] for place, call in enumerate(turn.calls)]
     text, thought = turn.text.strip(), ""
-    label, begun = _ACTION.search(text), _THOUGHT.match(text)
-    if label and (begun or label.start() == 0):
-        thought, text = text[begun.end() if begun else 0 : label.start()].strip(), text[label.end() :].strip()
+    label, begins = _ACTION.search(text), _THOUGHT.match(text)
+    if label and (begins or label.start() == 0):
+        thought, text = (
+            text[begins.end() if begins else 0 : label.start()].strip(),
+            text[label.end() :].strip(),
+        )
     return [[_lines(carried, turn.thought, thought), text, ""]]
 
 
@@ -246,7 +249,7 @@ def _lines(*parts: str) -> str:
 
 
 def conversation(trajectory: Trajectory) -> list[tuple[str, str]]:
-    """The conversation as the model saw it, in the form of `spoken`; made from the steps if it was not recorded."""
+    """The conversation as the model saw it, in the form of `spoken`; if not recorded, it is made from the steps."""
     if trajectory.messages:
         return spoken(trajectory.messages)
     lines = []
@@ -259,24 +262,24 @@ def conversation(trajectory: Trajectory) -> list[tuple[str, str]]:
 
 
 def spoken(messages: Iterable[Mapping[str, Any]]) -> list[tuple[str, str]]:
-    """Messages as (role, text); an unknown role is "other", and each tool call is its own "call"."""
+    """Messages as (role, text); an unknown role becomes "other", and each tool call a pair with the role "call"."""
     pairs: list[tuple[str, str]] = []
-    for one in messages:
-        role, (text, calls) = str(one.get("role", "")), _said(one)
-        known = role if re.fullmatch("system|user|assistant|tool", role) else "other"
-        pairs += [(known, text)] if text or not calls else []
+    for message in messages:
+        name, (text, calls) = str(message.get("role", "")), _text_and_calls(message)
+        role = name if re.fullmatch("system|user|assistant|tool", name) else "other"
+        pairs += [(role, text)] if text or not calls else []
         pairs += [("call", call) for call in calls]
     return pairs
 
 
 def said(message: Mapping[str, Any]) -> str:
-    """The text of a message, and its tool calls as name(arguments), one a line."""
-    text, calls = _said(message)
+    """The text of a message, then its tool calls as name(arguments), one a line."""
+    text, calls = _text_and_calls(message)
     return "\n".join(filter(None, [text, *calls]))
 
 
-def _said(message: Mapping[str, Any]) -> tuple[str, list[str]]:
-    """The text of a message, and its calls, stored as a list or (formerly) as JSON text."""
+def _text_and_calls(message: Mapping[str, Any]) -> tuple[str, list[str]]:
+    """The text of a message, and its calls, which are stored as a list or (in older stores) as JSON text."""
     raw = message.get("tool_calls") or ""
     calls = load(raw)[0] if isinstance(raw, str) else raw
     turns = read_message({"role": "assistant", "tool_calls": calls}) or []

@@ -1,4 +1,4 @@
-"""Errors and what fixed them, found in attempts of coding agents without a model.
+"""Finds errors and their fixes in attempts of coding agents, without a model.
 
 A fix is a command that failed and later succeeded, with the actions in between. Always holds: the error and the
 commands are quoted from the session; an attempt without such a pair has no fix; the time grows linearly with the steps.
@@ -26,8 +26,8 @@ _ERROR = re.compile(
 _NAMED = re.compile(r"^.{0,200}?\b[A-Z]\w{0,60}(?:Error|Exception): .{0,300}$", re.MULTILINE)
 _SUMMARY = re.compile(r"[\s=!]{0,100}(?:\d{1,7} (?:errors?|failed|failures?|passed)\b|Interrupted:|ERROR )")  # pytest's
 _PARTS = re.compile(r"&&|\|\||;|\n")
-_SET = re.compile(r"(?:env\s+)?(?:[A-Za-z_]\w{0,60}=\S{0,200}\s+){1,20}")
-_PYTHON = re.compile(r"(?:\S{0,100}/)?(?:python[\d.]*|uv|poetry|pdm|pipenv|hatch|coverage|npx) (?:-m|run|exec)")
+_VARIABLES = re.compile(r"(?:env\s+)?(?:[A-Za-z_]\w{0,60}=\S{0,200}\s+){1,20}")
+_RUNNERS = re.compile(r"(?:\S{0,100}/)?(?:python[\d.]*|uv|poetry|pdm|pipenv|hatch|coverage|npx) (?:-m|run|exec)")
 _NAME = re.compile(r"[A-Za-z][\w:]*|\S+\.(?:py|sh|js|ts|rb)")
 
 
@@ -47,7 +47,7 @@ class Fix:
 
 
 def fixes(attempt: Trajectory) -> list[Fix]:
-    """The fixes in one attempt, in order, each error once."""
+    """The fixes in one attempt, in order; of several fixes of one error, only the first."""
     by_error: dict[str, Fix] = {}
     waiting: dict[str, tuple[int, str, str]] = {}  # by the command's first words: place, command, error
     for place, step in enumerate(attempt.steps):
@@ -57,11 +57,11 @@ def fixes(attempt: Trajectory) -> list[Fix]:
             if error:
                 waiting.setdefault(head, (place, command, error))
         elif head in waiting:
-            began, first, said = waiting.pop(head)
-            between = [one_line(command_of(each), 120) for each in attempt.steps[began + 1 : place]]
-            worked = (*between, *([command] if command != first else ()))
+            start, failing, message = waiting.pop(head)
+            between = [one_line(command_of(each), 120) for each in attempt.steps[start + 1 : place]]
+            worked = (*between, *([command] if command != failing else ()))
             if 0 < len(worked) <= _BETWEEN:
-                by_error.setdefault(said, Fix(first, said, worked))
+                by_error.setdefault(message, Fix(failing, message, worked))
     return list(by_error.values())
 
 
@@ -78,9 +78,10 @@ def fix_lessons(attempts: Iterable[Trajectory]) -> list[Lesson]:
 
 
 def keep_fixes(pool: ExperiencePool, attempts: Iterable[Trajectory]) -> list[Lesson]:
-    """Add the fixes in attempts to a pool, except those it has; return the new ones.
+    """Add the fixes in attempts that a pool does not have yet, and return them.
 
-    A person asked for them, so they are trusted as a person's; secrets are masked, and instructions are quarantined.
+    A person asked for the fixes, so they are trusted like a person's lessons. Secrets are masked, and instructions are
+    quarantined.
     """
     known = {lesson.text for status in ("active", "quarantined", "disabled") for lesson in pool.lessons(status=status)}
     fresh = [lesson for lesson in fix_lessons(attempts) if lesson.text not in known]
@@ -88,19 +89,19 @@ def keep_fixes(pool: ExperiencePool, attempts: Iterable[Trajectory]) -> list[Les
 
 
 def _program(command: str) -> str:
-    """What a command runs, by which it is known again: the last part of a line, without folder, variables and options.
+    """The program that a command runs, to recognise the command: without the folder, variables and options.
 
     `cd app && PYTHONPATH=src python -m pytest -q tests` is `pytest`, `npm test -- --watch` is `npm test`.
     """
     parts = [part for part in _PARTS.split(command[:2000]) if part.strip()]
-    words = _SET.sub("", parts[-1].partition("|")[0].strip()).split() if parts else []
-    if _PYTHON.fullmatch(" ".join(words[:2])):
+    words = _VARIABLES.sub("", parts[-1].partition("|")[0].strip()).split() if parts else []
+    if _RUNNERS.fullmatch(" ".join(words[:2])):
         words = words[2:]
     return " ".join(words[: 1 if len(words) > 1 and not _NAME.fullmatch(words[1]) else 2])
 
 
 def _error_of(step: Step) -> str:
-    """The last line of an observation that names an error, an exception where there is one; "" for none."""
+    """The last line of an observation that names an exception, or else an error; "" if none does."""
     end = step.observation[-8000:]
     lines = _NAMED.findall(end) or [line for line in _ERROR.findall(end) if not _SUMMARY.match(line)]
     return one_line(lines[-1], 160) if lines else ""

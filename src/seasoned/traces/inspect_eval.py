@@ -1,7 +1,7 @@
-"""Logs of inspect-ai: `.eval` files, which are zip archives of JSON, and the one JSON file of its other form.
+"""Reads logs of inspect-ai: `.eval` files, which are zip archives of JSON, and its logs in a single JSON file.
 
-Needs only the standard library, except that newer `.eval` files use Zstandard: Python reads it from 3.14 on, and before
-that the library `zstandard` does. Always holds: an entry is never unpacked beyond a limit, whatever its header says;
+Needs only the standard library, except for newer `.eval` files: they use Zstandard, which Python reads from 3.14 on and
+the library `zstandard` before that. Always holds: an entry is never unpacked beyond a limit, whatever its header says;
 names inside the archive are never used as paths; an unreadable sample is a problem, and the others are read.
 """
 
@@ -34,17 +34,17 @@ from seasoned.traces.source import (
 from seasoned.types import Outcome, Trajectory, Usage
 
 MAX_ENTRY = 64 * 1024 * 1024
-"""Bytes of one unpacked sample above which it is refused."""
+"""The most bytes of one unpacked sample; a larger one is refused."""
 MAX_UNPACKED = 2 * 1024 * 1024 * 1024
 MAX_ENTRIES = 60_000
 _ZSTD = 93
-_ATTACHED = "attachment://"
+_ATTACHMENT = "attachment://"
 _LIMITS = {"message": "step_limit", "turn": "step_limit", "token": "budget", "cost": "budget", "time": "budget",
            "working": "budget", "context": "context"}  # fmt: skip
 
 
 @dataclass
-class _Room:
+class _Allowance:
     """How many more characters of attachments the samples of a file may repeat."""
 
     left: int
@@ -56,7 +56,7 @@ def read_archive(path: Path, raw: bytes, source: Mapping[str, Any]) -> Log:
     Args:
         path: its name, for errors.
         raw: its bytes.
-        source: what every trajectory's meta says of where it came from.
+        source: where the trajectories come from, for their meta.
 
     Raises:
         DataError: the archive is damaged, has too many entries, or has no samples.
@@ -65,12 +65,12 @@ def read_archive(path: Path, raw: bytes, source: Mapping[str, Any]) -> Log:
     _check_directory(path, raw)
     log = Log()
     seen: Counter[str] = Counter()
-    room = _Room(MAX_REPEATED)
+    room = _Allowance(MAX_REPEATED)
     try:
         with zipfile.ZipFile(io.BytesIO(raw)) as archive:
             entries = {entry.filename: entry for entry in archive.infolist()}
             header = next((entries[n] for n in ("header.json", "_journal/start.json") if n in entries), None)
-            about = _entry(archive, raw, header)[0] if header else None
+            log_header = _entry(archive, raw, header)[0] if header else None
             left = MAX_UNPACKED
             for name, entry in entries.items():
                 if not (name.startswith("samples/") and name.endswith(".json")):
@@ -81,7 +81,7 @@ def read_archive(path: Path, raw: bytes, source: Mapping[str, Any]) -> Log:
                 if fault:
                     log.problems.append(Problem(place, fault))
                 else:
-                    log.take(place, _sample, value, about, {**source, "place": place}, seen, room)
+                    log.take(place, _sample, value, log_header, {**source, "place": place}, seen, room)
     except (zipfile.BadZipFile, zipfile.LargeZipFile, ValueError, OSError, NotImplementedError) as error:
         raise DataError(f"{path} is not a sound .eval archive ({str(error)[:100]}): copy it again") from error
     if not log.trajectories and not log.problems:
@@ -93,12 +93,12 @@ def read_json(value: Any, source: Mapping[str, Any]) -> Log:
     """The samples of a log in its JSON form.
 
     Args:
-        value: the file's whole value.
-        source: what every trajectory's meta says of where it came from.
+        value: (place, value), as `source.json_values` gives them.
+        source: where the trajectories come from, for their meta.
     """
     result = Log()
     seen: Counter[str] = Counter()
-    room = _Room(MAX_REPEATED)
+    room = _Allowance(MAX_REPEATED)
     for place, log in value:
         samples = log.get("samples") if isinstance(log, dict) else None
         if not isinstance(samples, list):
@@ -120,10 +120,10 @@ def _check_directory(path: Path, raw: bytes) -> None:
 
 
 def _entry(
-    archive: zipfile.ZipFile, raw: bytes, entry: zipfile.ZipInfo, left: int = MAX_UNPACKED
+    archive: zipfile.ZipFile, raw: bytes, entry: zipfile.ZipInfo, budget: int = MAX_UNPACKED
 ) -> tuple[Any, str, int]:
     """(value, fault, unpacked size) of an entry."""
-    limit = min(MAX_ENTRY, left)
+    limit = min(MAX_ENTRY, budget)
     try:
         with _opened(archive, raw, entry) as stream:
             data = stream.read(limit + 1)
@@ -156,33 +156,35 @@ def _opened(archive: zipfile.ZipFile, raw: bytes, entry: zipfile.ZipInfo) -> IO[
     return cast("IO[bytes]", unpack.stream_reader(packed, read_across_frames=True))
 
 
-def _finished(result: Log, room: _Room) -> Log:
+def _finished(result: Log, room: _Allowance) -> Log:
     if room.left < 0:
-        why = f"used again and again, for more than {MAX_REPEATED:,} characters in all: names of some were left"
-        result.problems.append(Problem("attachments", why))
+        reason = f"repeated for more than {MAX_REPEATED:,} characters in all: some appear only as their names"
+        result.problems.append(Problem("attachments", reason))
     return result
 
 
-def _sample(sample: Any, about: Any, meta: Mapping[str, Any], seen: Counter[str], room: _Room) -> Trajectory | str:
+def _sample(sample: Any, about: Any, meta: Mapping[str, Any], seen: Counter[str], room: _Allowance) -> Trajectory | str:
     if not isinstance(sample, dict) or not isinstance(sample.get("messages"), list):
         return "no sample with a list of messages"
-    attached = sample.get("attachments")
-    messages = _resolved(sample["messages"], attached if isinstance(attached, dict) else {}, set(), room)
+    attachments = sample.get("attachments")
+    messages = _with_attachments(sample["messages"], attachments if isinstance(attachments, dict) else {}, set(), room)
     turns = read_turns(messages)
     steps = steps_of(turns)
     if not steps:
         return "no reply of an assistant in it, so nothing was done"
     input_text = sample.get("input")
-    task = (input_text.strip() if isinstance(input_text, str) and _ATTACHED not in input_text else "") or task_of(turns)
+    task = (input_text.strip() if isinstance(input_text, str) and _ATTACHMENT not in input_text else "") or task_of(
+        turns
+    )
     if not task:
-        return "no task in it: neither an input nor a message of a user before the first reply"
+        return "no task in it: neither an input nor a user message before the first reply"
     header = about.get("eval") if isinstance(about, dict) else None
     evaluation = header if isinstance(header, dict) else {}
     benchmark, model = texts(evaluation.get("task")), texts(evaluation.get("model"))
     epoch = number(sample.get("epoch")) or 1
     outcome = _outcome(sample, answer_of(turns))
     name = texts(sample.get("id"))
-    whens = sample.get("started_at"), sample.get("completed_at"), evaluation.get("created")
+    times = sample.get("started_at"), sample.get("completed_at"), evaluation.get("created")
     return make(
         task,
         steps,
@@ -192,16 +194,18 @@ def _sample(sample: Any, about: Any, meta: Mapping[str, Any], seen: Counter[str]
         agent=model,
         messages=chat(turns),
         usage=_usage(sample.get("model_usage")),
-        created=next(filter(None, map(date, whens)), ""),
+        created=next(filter(None, map(date, times)), ""),
         occurrence=repeats(seen, task, [step.model_dump() for step in steps], outcome.model_dump()),
         meta={**meta, "trial": int(epoch) - 1, "scores": _scores(sample), "target": texts(sample.get("target"))},
     )
 
 
-def _resolved(value: Any, attached: Mapping[str, Any], used: set[str], room: _Room, depth: int = 60) -> Any:
+def _with_attachments(
+    value: Any, attached: Mapping[str, Any], used: set[str], room: _Allowance, depth: int = 60
+) -> Any:
     """The value with the sample's attachments inserted, while there is room."""
-    if isinstance(value, str) and value.startswith(_ATTACHED):
-        name = value.removeprefix(_ATTACHED)
+    if isinstance(value, str) and value.startswith(_ATTACHMENT):
+        name = value.removeprefix(_ATTACHMENT)
         text = attached.get(name)
         if not isinstance(text, str):
             return value
@@ -211,9 +215,9 @@ def _resolved(value: Any, attached: Mapping[str, Any], used: set[str], room: _Ro
         used.add(name)
         return text
     if depth and isinstance(value, dict):
-        return {key: _resolved(item, attached, used, room, depth - 1) for key, item in value.items()}
+        return {key: _with_attachments(item, attached, used, room, depth - 1) for key, item in value.items()}
     if depth and isinstance(value, list):
-        return [_resolved(item, attached, used, room, depth - 1) for item in value]
+        return [_with_attachments(item, attached, used, room, depth - 1) for item in value]
     return value
 
 

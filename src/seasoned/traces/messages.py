@@ -2,9 +2,8 @@
 
 Besides `messages`, a line may have `task`, `task_id`, `category`, `success` (or `correct`), `reward` (or `score`),
 `reason`, `answer`, `steps`, `guidance`, `agent`, `id`, `created`. Files with one message a line are read too. Always
-holds: a line that is not a conversation is a problem with its number, and the others are read; a written line (by
-`seasoned export`; models are fine-tuned on the same form) is read back as the same task, steps, conversation and
-outcome.
+holds: a line that is not a conversation is a problem with its number, and the others are read; a line written by
+`seasoned export` (also the form for fine-tuning) is read back as the same task, steps, conversation and outcome.
 """
 
 from __future__ import annotations
@@ -22,8 +21,8 @@ from seasoned.types import Message, Outcome, Step, ToolCall, Trajectory
 
 _LISTS = ("messages", "conversations", "conversation", "turns")
 _THREADS = ("conversation_id", "thread_id", "session_id", "trace_id")
-_BESIDE = ("task_id", "category", "benchmark", "agent", "guidance", "created", "meta")
-_ENDED = ("reason", "answer", "detail")
+_TRAJECTORY_FIELDS = ("task_id", "category", "benchmark", "agent", "guidance", "created", "meta")
+_OUTCOME_FIELDS = ("reason", "answer", "detail")
 
 
 def read(values: Iterable[tuple[str, Any]], source: Mapping[str, Any]) -> Log:
@@ -41,17 +40,17 @@ def read(values: Iterable[tuple[str, Any]], source: Mapping[str, Any]) -> Log:
 
 
 def _joined(values: Iterable[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
-    """Join single messages into conversations, by their thread's name, or else from each system message on."""
+    """Join single messages into conversations: by the thread's name, or else from one system message to the next."""
     threads: dict[str, tuple[str, list[Any]]] = {}
     current = ""
     for place, value in values:
         if not is_message(value) or any(isinstance(value.get(name), list) for name in _LISTS):
             yield place, value
             continue
-        named = next((texts(value[name]) for name in _THREADS if value.get(name)), "")
-        if not named and value.get("role") in ("system", "developer"):
+        thread = next((texts(value[name]) for name in _THREADS if value.get(name)), "")
+        if not thread and value.get("role") in ("system", "developer"):
             current = place
-        threads.setdefault(named or f" {current}", (place, []))[1].append(value)
+        threads.setdefault(thread or f" {current}", (place, []))[1].append(value)
     for place, messages in threads.values():
         yield place, {"messages": messages}
 
@@ -70,7 +69,7 @@ def _one(value: Any, meta: Mapping[str, Any], seen: Counter[str]) -> Trajectory 
         return "no reply of an assistant in it, so nothing was done"
     task = texts(line.get("task")).strip() or task_of(turns)
     if not task:
-        return "no task in it: neither a message of a user before the first reply, nor a `task`"
+        return "no task in it: neither a user message before the first reply nor a `task`"
     outcome = outcome_of(line, answer_of(turns))
     extra = line.get("meta")
     names = ("category", "guidance", "agent", "benchmark")
@@ -90,8 +89,8 @@ def _one(value: Any, meta: Mapping[str, Any], seen: Counter[str]) -> Trajectory 
 def outcome_of(line: Mapping[str, Any], answer: str) -> Outcome:
     """The outcome of an attempt, from the fields beside its messages.
 
-    `success` or `correct` counts; else a `reward` or `score` from 0 to 1, where only 1 is success; else it is unknown.
-    The answer is the field `answer`, or the last reply.
+    `success` or `correct` decides; else a `reward` or `score` from 0 to 1, where only 1 is success; else the outcome
+    is unknown. The answer is the field `answer`, or else the last reply.
     """
     reward = next((n for name in ("reward", "score") if (n := number(line.get(name))) is not None), None)
     value = next((line[name] for name in ("success", "correct", "reward", "score") if line.get(name) is not None), None)
@@ -106,7 +105,7 @@ def outcome_of(line: Mapping[str, Any], answer: str) -> Outcome:
 
 
 def _steps(raw: Any) -> list[Step]:
-    """Steps given as a list; none if one of them is not a step."""
+    """The steps in a list; none if one of its items is not a step."""
     steps: list[Step] = []
     for step in raw if isinstance(raw, list) else []:
         if not isinstance(step, dict):
@@ -133,8 +132,8 @@ def chat_line(trajectory: Trajectory) -> str:
     line: dict[str, Any] = {"messages": chat_messages(trajectory), "id": trajectory.id, "task": trajectory.task}
     outcome = trajectory.outcome
     line |= {"success": outcome.success, "reward": outcome.reward}
-    line |= {name: getattr(outcome, name) for name in _ENDED}
-    line |= {name: getattr(trajectory, name) for name in _BESIDE}
+    line |= {name: getattr(outcome, name) for name in _OUTCOME_FIELDS}
+    line |= {name: getattr(trajectory, name) for name in _TRAJECTORY_FIELDS}
     line["steps"] = [step.model_dump(exclude_defaults=True) for step in trajectory.steps]
     fields = {name: value for name, value in line.items() if value not in (None, "", {}, [])}
     return json.dumps(fields, ensure_ascii=False, default=str) + "\n"
@@ -159,7 +158,7 @@ def chat_messages(trajectory: Trajectory) -> list[dict[str, Any]]:
 
 
 def _message(message: Message) -> dict[str, Any]:
-    """A message with its calls as a list; formerly they were stored as JSON text."""
+    """A message with its calls as a list; older stores have them as JSON text."""
     raw = message.get("tool_calls")
     calls, fault = load(raw) if isinstance(raw, str) else (raw, "")
     return {**message, "tool_calls": calls} if raw and not fault else dict(message)

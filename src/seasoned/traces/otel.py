@@ -3,7 +3,7 @@
 Reads OTLP JSON (`resourceSpans`, `resourceLogs`, one request a line or a file), and lists of spans as exporters print
 them. Messages come from `gen_ai.input.messages`, `gen_ai.output.messages` and `gen_ai.system_instructions` of spans and
 events, from the events of earlier conventions (`gen_ai.user.message` .. `gen_ai.choice`, `gen_ai.content.prompt`), and
-from the attributes `gen_ai.prompt.0.content`. Always holds: a trace without messages is a problem, not an attempt;
+from attributes such as `gen_ai.prompt.0.content`. Always holds: a trace without messages is a problem, not an attempt;
 nothing in a span raises.
 """
 
@@ -21,11 +21,11 @@ from seasoned.traces.source import Log, Problem, date, load, make, number, texts
 from seasoned.types import Outcome, Trajectory
 
 _WRAPPERS = ("invoke_agent", "invoke_workflow", "create_agent")
-_NO_CONTENT = (
-    "no messages in it: instrumentations leave them out unless told otherwise, for example with "
+_NO_MESSAGES = (
+    "no messages in it: instrumentations leave them out unless a setting includes them, for example "
     "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
 )
-_DEEP = 60
+_MAX_DEPTH = 60
 _FLAT = re.compile(r"gen_ai\.(?P<side>prompt|completion)\.(?P<place>\d{1,6})\.(?P<rest>[\w.]{1,80})")
 _TOOL = re.compile(r"tool_calls\.(?P<place>\d{1,4})\.(?P<name>id|name|arguments)")
 _ROLES = ("system", "user", "assistant", "tool")
@@ -36,7 +36,7 @@ Event = tuple[str, dict[str, Any], Any]
 
 @dataclass
 class Span:
-    """The needed fields of a span. Times are in nanoseconds."""
+    """The fields of a span that are used here. Times are in nanoseconds."""
 
     trace: str
     id: str
@@ -92,13 +92,13 @@ def _attempt(spans: Sequence[Span], meta: Mapping[str, Any]) -> Trajectory | str
     turns = _conversation(spans)
     steps = steps_of(turns)
     if not steps:
-        return _NO_CONTENT
+        return _NO_MESSAGES
     task = task_of(turns)
     if not task:
-        return "no task in it: no message of a user before the first reply"
+        return "no task in it: no user message before the first reply"
     outcome = _outcome(spans, answer_of(turns))
-    who = ("gen_ai.agent.name", "gen_ai.request.model")
-    agent = next((texts(s.attributes[n]) for n in who for s in spans if s.attributes.get(n)), "")
+    agent_fields = ("gen_ai.agent.name", "gen_ai.request.model")
+    agent = next((texts(s.attributes[n]) for n in agent_fields for s in spans if s.attributes.get(n)), "")
     calls = [span for span in spans if number(span.attributes.get("gen_ai.usage.input_tokens")) is not None]
     calls = [span for span in calls if span.operation not in _WRAPPERS] or calls
     return make(
@@ -120,7 +120,7 @@ def _attempt(spans: Sequence[Span], meta: Mapping[str, Any]) -> Trajectory | str
 
 
 def _conversation(spans: Sequence[Span]) -> list[Turn]:
-    """One conversation from the calls of a trace, each of which repeats the history so far."""
+    """Merge the calls of a trace, each of which repeats the history so far, into one conversation."""
     calls: list[tuple[str, list[Turn], list[Turn]]] = []
     for span in spans:
         before, after = messages_of(span.attributes, span.events)
@@ -128,24 +128,24 @@ def _conversation(spans: Sequence[Span]) -> list[Turn]:
             calls.append((span.operation, read_turns(before), read_turns(after)))
     model_calls = [call for call in calls if call[0] not in _WRAPPERS] or calls
     turns: list[Turn] = []
-    have: Counter[Any] = Counter()
-    for _, history, answered in model_calls:
-        here: Counter[Any] = Counter()
+    taken: Counter[Any] = Counter()
+    for _, history, replies in model_calls:
+        in_history: Counter[Any] = Counter()
         for turn in history:
-            here[_key(turn)] += 1
-            if here[_key(turn)] > have[_key(turn)]:
+            in_history[_key(turn)] += 1
+            if in_history[_key(turn)] > taken[_key(turn)]:
                 turns.append(turn)
-                have[_key(turn)] += 1
-        for turn in answered:
+                taken[_key(turn)] += 1
+        for turn in replies:
             turns.append(turn)
-            have[_key(turn)] += 1
+            taken[_key(turn)] += 1
     results = {texts(s.attributes.get("gen_ai.tool.call.id")): s for s in spans if s.operation == "execute_tool"}
-    known = {turn.answers for turn in turns if turn.role == "tool"}
-    whole: list[Turn] = []
+    answered = {turn.answers for turn in turns if turn.role == "tool"}
+    complete: list[Turn] = []
     for turn in turns:
-        lacking = [results[call.id].attributes for call in turn.calls if call.id in results and call.id not in known]
-        whole += [turn, *(back for attributes in lacking if (back := tool_turn(attributes)))]
-    return whole
+        missing = [results[call.id].attributes for call in turn.calls if call.id in results and call.id not in answered]
+        complete += [turn, *(result for attributes in missing if (result := tool_turn(attributes)))]
+    return complete
 
 
 def _key(turn: Turn) -> tuple[Any, ...]:
@@ -153,12 +153,12 @@ def _key(turn: Turn) -> tuple[Any, ...]:
 
 
 def _outcome(spans: Sequence[Span], answer: str) -> Outcome:
-    graded = [a for span in spans for name, a, _ in span.events if name == "gen_ai.evaluation.result"]
-    graded += [s.attributes for s in spans if "gen_ai.evaluation.score.value" in s.attributes]
+    grades = [a for span in spans for name, a, _ in span.events if name == "gen_ai.evaluation.result"]
+    grades += [s.attributes for s in spans if "gen_ai.evaluation.score.value" in s.attributes]
     names = ("gen_ai.evaluation.score.label", "gen_ai.evaluation.score.value")
-    verdicts = [verdict(grade.get(name)) for grade in graded for name in names]
+    verdicts = [verdict(grade.get(name)) for grade in grades for name in names]
     success = next((value for value in verdicts if value is not None), None)
-    reward = next((n for grade in graded if (n := number(grade.get(names[1]))) is not None), None)
+    reward = next((n for grade in grades if (n := number(grade.get(names[1]))) is not None), None)
     ids = {span.id for span in spans}
     root = next((span for span in spans if span.parent not in ids), spans[0])
     if root.failed and success is None:
@@ -168,7 +168,7 @@ def _outcome(spans: Sequence[Span], answer: str) -> Outcome:
 
 
 def _joined(spans: Iterable[Span], logs: Iterable[Span]) -> list[Span]:
-    """The spans with the events logged separately; events of a missing span make one."""
+    """The spans, each with its events from the log records; events of a missing span become a span of their own."""
     owners: dict[tuple[str, str], Span] = {}
     for span in (*spans, *logs):
         owner = owners.setdefault((span.trace, span.id), span)
@@ -184,7 +184,7 @@ def _lists(value: Any, *names: str) -> Iterator[Any]:
 
 
 def _spans(value: Any) -> Iterator[Span]:
-    """The spans of OTLP's nested form, of a list under `spans`, or the value itself."""
+    """The spans in OTLP's nested form or in a list under `spans`, or the value itself if it is a span."""
     for resource in _lists(value, "resourceSpans", "resource_spans"):
         for scope in _lists(resource, "scopeSpans", "scope_spans", "instrumentationLibrarySpans"):
             yield from _spans(scope)
@@ -193,7 +193,7 @@ def _spans(value: Any) -> Iterator[Span]:
     if isinstance(value, dict) and (trace := _identity(value, "trace")):
         status = value.get("status")
         code = texts(status.get("code", status.get("status_code")) if isinstance(status, dict) else status)
-        problem = texts(status.get("message", status.get("description"))) if isinstance(status, dict) else ""
+        message = texts(status.get("message", status.get("description"))) if isinstance(status, dict) else ""
         failed = code.upper().endswith("ERROR") or code == "2"
         parent = texts(value.get("parentSpanId") or value.get("parent_span_id") or value.get("parent_id"))
         start = next((value[n] for n in ("startTimeUnixNano", "start_time_unix_nano", "start_time") if value.get(n)), 0)
@@ -204,7 +204,7 @@ def _spans(value: Any) -> Iterator[Span]:
             texts(value.get("name")),
             _nanoseconds(start),
             attributes_of(value.get("attributes")),
-            failed=(problem or "the root span ended in an error") if failed else "",
+            failed=(message or "the root span ended in an error") if failed else "",
             events=[
                 (_event_name(event), attributes_of(event.get("attributes")), any_value(event.get("body")))
                 for event in _lists(value, "events")
@@ -234,8 +234,8 @@ def _event_name(event: Mapping[str, Any]) -> str:
 
 def _identity(value: Mapping[str, Any], what: str) -> str:
     context = value.get("context")
-    places = (value, context if isinstance(context, dict) else {})
-    identity = next((p[n] for p in places for n in (f"{what}Id", f"{what}_id") if p.get(n)), "")
+    holders = (value, context if isinstance(context, dict) else {})
+    identity = next((p[n] for p in holders for n in (f"{what}Id", f"{what}_id") if p.get(n)), "")
     return texts(identity).removeprefix("0x")
 
 
@@ -247,15 +247,15 @@ def attributes_of(raw: Any) -> dict[str, Any]:
     return {texts(item.get("key")): any_value(item.get("value")) for item in pairs}
 
 
-def any_value(raw: Any, depth: int = _DEEP) -> Any:
+def any_value(raw: Any, depth: int = _MAX_DEPTH) -> Any:
     """The value that OTLP wraps: `{"stringValue": "x"}` is "x"; any other value stays as it is."""
     if not isinstance(raw, dict) or len(raw) != 1 or not depth:
         return raw
     (name, value), *_ = raw.items()
     name = name.replace("_", "").lower()
     if name == "intvalue":
-        whole = number(value)
-        return int(whole) if whole is not None else value
+        integer = number(value)
+        return int(integer) if integer is not None else value
     if name in ("stringvalue", "doublevalue", "boolvalue", "bytesvalue"):
         return value
     if name == "arrayvalue":
@@ -268,9 +268,9 @@ def any_value(raw: Any, depth: int = _DEEP) -> Any:
 
 def _nanoseconds(raw: Any) -> int:
     """A time in nanoseconds since 1970, from a number or from ISO 8601; 0 if it is neither."""
-    whole = number(raw)
-    if whole is not None:
-        return int(raw) if isinstance(raw, int) or texts(raw).isdigit() else int(whole)
+    nanoseconds = number(raw)
+    if nanoseconds is not None:
+        return int(raw) if isinstance(raw, int) or texts(raw).isdigit() else int(nanoseconds)
     try:
         return int(datetime.fromisoformat(texts(raw)).timestamp() * 1e9)
     except (ValueError, OverflowError, OSError):
@@ -285,27 +285,27 @@ def _time(nanoseconds: int) -> str:
 
 
 def messages_of(attributes: Mapping[str, Any], events: Iterable[Event]) -> tuple[list[Any], list[Any]]:
-    """The messages sent to a model, and its answers.
+    """The messages to a model, and its replies.
 
     Args:
-        attributes: of the span.
-        events: its events: (name, attributes, body).
+        attributes: the span's attributes.
+        events: the span's events: (name, attributes, body).
 
     Returns:
         Two lists of raw messages, for `conversation.read_turns`.
     """
-    sent, answered = _current(attributes)
+    sent, replies = _current(attributes)
     flat = _flattened(attributes)
-    sent, answered = sent or flat[0], answered or flat[1]
+    sent, replies = sent or flat[0], replies or flat[1]
     for name, event_attributes, body in events:
         if name == "gen_ai.client.inference.operation.details":
             more = _current({**event_attributes, **(body if isinstance(body, dict) else {})})
-            sent, answered = sent or more[0], answered or more[1]
-    if sent or answered:
-        return sent, answered
+            sent, replies = sent or more[0], replies or more[1]
+    if sent or replies:
+        return sent, replies
     for name, event_attributes, body in events:
-        _earlier(name, event_attributes, body, sent, answered)
-    return sent, answered
+        _earlier(name, event_attributes, body, sent, replies)
+    return sent, replies
 
 
 def tool_turn(attributes: Mapping[str, Any]) -> Turn | None:
@@ -317,21 +317,21 @@ def tool_turn(attributes: Mapping[str, Any]) -> Turn | None:
 
 
 def _current(attributes: Mapping[str, Any]) -> tuple[list[Any], list[Any]]:
-    parts = _listed(attributes.get("gen_ai.system_instructions"))
+    parts = _as_list(attributes.get("gen_ai.system_instructions"))
     system = [{"role": "system", "parts": parts}] if parts else []
-    sent = _listed(attributes.get("gen_ai.input.messages"))
-    return (system + sent if sent else []), _listed(attributes.get("gen_ai.output.messages"))[:1]
+    sent = _as_list(attributes.get("gen_ai.input.messages"))
+    return (system + sent if sent else []), _as_list(attributes.get("gen_ai.output.messages"))[:1]
 
 
-def _listed(value: Any) -> list[Any]:
-    """A list that may be written as JSON text."""
+def _as_list(value: Any) -> list[Any]:
+    """The list that a value is, or holds as JSON text; [] for any other value."""
     if isinstance(value, str):
         value, _ = load(value)
     return value if isinstance(value, list) else []
 
 
-def _earlier(name: str, attributes: Mapping[str, Any], body: Any, sent: list[Any], answered: list[Any]) -> None:
-    """Read a message of the conventions before 1.37, whose events were one message each."""
+def _earlier(name: str, attributes: Mapping[str, Any], body: Any, sent: list[Any], replies: list[Any]) -> None:
+    """Read an event of the conventions before 1.37, each of which holds one message, into `sent` or `replies`."""
     content = attributes.get("gen_ai.event.content")
     if isinstance(content, str):
         content, _ = load(content)
@@ -341,16 +341,16 @@ def _earlier(name: str, attributes: Mapping[str, Any], body: Any, sent: list[Any
         if isinstance(inner, str):
             decoded, fault = load(inner)
             inner = {"content": inner} if fault else decoded
-        if not answered and fields.get("index") in (None, 0, "0"):
-            answered.append({"role": "assistant", **(inner if isinstance(inner, dict) else fields)})
+        if not replies and fields.get("index") in (None, 0, "0"):
+            replies.append({"role": "assistant", **(inner if isinstance(inner, dict) else fields)})
     elif name.startswith("gen_ai.") and name.endswith(".message") and name.split(".")[1] in _ROLES:
-        role, calls = name.split(".")[1], _listed(fields.get("tool_calls"))
+        role, calls = name.split(".")[1], _as_list(fields.get("tool_calls"))
         sent.append({"tool_call_id": fields.get("id"), **fields, "role": role, "tool_calls": calls})
     elif name == "gen_ai.content.prompt":
-        sent.extend(_listed(fields.get("gen_ai.prompt")) or [{"role": "user", "content": fields.get("gen_ai.prompt")}])
+        sent.extend(_as_list(fields.get("gen_ai.prompt")) or [{"role": "user", "content": fields.get("gen_ai.prompt")}])
     elif name == "gen_ai.content.completion":
         completion = fields.get("gen_ai.completion")
-        answered.extend(_listed(completion)[:1] or [{"role": "assistant", "content": completion}])
+        replies.extend(_as_list(completion)[:1] or [{"role": "assistant", "content": completion}])
 
 
 def _flattened(attributes: Mapping[str, Any]) -> tuple[list[Any], list[Any]]:
@@ -364,10 +364,10 @@ def _flattened(attributes: Mapping[str, Any]) -> tuple[list[Any], list[Any]]:
             message["tool_calls"].setdefault(int(call["place"]), {})[call["name"]] = value
         else:
             message[match["rest"]] = value
-    listed = [
+    lists = [
         [{**message, "tool_calls": list(message["tool_calls"].values())} for _, message in sorted(side.items())]
         for side in sides.values()
     ]
-    for message in listed[1]:
+    for message in lists[1]:
         message.setdefault("role", "assistant")
-    return listed[0], listed[1][:1]
+    return lists[0], lists[1][:1]

@@ -1,11 +1,11 @@
-"""Text logs of ReAct and Reflexion runs: thoughts, actions and observations, several tasks and trials in one file.
+"""Reads text logs of ReAct and Reflexion runs: thoughts, actions and observations of several tasks and trials.
 
-Two forms are read, mixed if need be: `Thought n: / Action n: / Observation n:` under `Question:` (HotpotQA, FEVER), and
-`> command` under `Environment #n:` (ALFWorld, WebShop). Headers, rulers, statistics and the examples of a prompt are
-skipped; verdicts, scores and reflections are kept. A line is classified twice: by its text (in `react_lines`), then by
-the attempt before it and the lines after it. Always holds: any text gives attempts and problems, nothing raises, and
-the time grows linearly with the length; the outcome of an attempt is what the log says, or unknown; a reflection
-belongs to the attempt it was written after, and is guidance for the next one.
+A file may mix two forms: `Thought n: / Action n: / Observation n:` under `Question:` (HotpotQA, FEVER), and `> command`
+under `Environment #n:` (ALFWorld, WebShop). Headers, rulers, statistics and the examples of a prompt are skipped;
+verdicts, scores and reflections are kept. A line is classified twice: by its text (in `react_lines`), then by the
+attempt before it and the lines after it. Always holds: any text gives attempts and problems, nothing raises, and the
+time grows linearly with the length; the outcome of an attempt is the one in the log, or unknown; a reflection belongs
+to the attempt after which it was written, and is guidance for the next one.
 """
 
 from __future__ import annotations
@@ -30,23 +30,23 @@ _VERDICT = re.compile(
 _ANSWERS = re.compile(r"[ \t]{0,8}(?:finish|answer|submit)[ \t]{0,2}\[", re.IGNORECASE)
 _FINISH = re.compile(rf"{_ANSWERS.pattern}(?P<answer>.*)\][ \t.]{{0,8}}$", re.IGNORECASE | re.DOTALL)
 _ANSWER_LINES = 8  # lines of an action where an answer may begin
-_STARTS = frozenset(("question", "context", "trial", "section", "environment", "ruler", "statistic", "gold", "status",
-                     "info", "heading", "reset", "goal"))  # fmt: skip
+_HEADERS = frozenset(("question", "context", "trial", "section", "environment", "ruler", "statistic", "gold", "status",
+                      "info", "heading", "reset", "goal"))  # fmt: skip
 _EXAMPLE_ENDS = frozenset(("resume", "task", "environment", "section", "memory"))
 _QUOTE_ENDS = frozenset(("question", "context", "gold", "trial", "environment", "section", "ruler"))
 _RESET_ENDS = frozenset(("perhaps task", "environment", "section"))
 _PROMPT_PARTS = frozenset(("again", "skip", "resume", "task"))
-_WHERE_IT_FITS = {"perhaps tally": "statistic", "perhaps score": "score", "perhaps task": "question",
-                  "perhaps question": "question", "perhaps heading": "heading", "perhaps goal": "goal",
-                  "perhaps reflection": "reflection", "status": "status", "prompt": "prompt", "again": "again",
-                  "skip": "skip", "statistic": "statistic"}  # fmt: skip
-_ON_AN_ATTEMPT = frozenset(("memory", "prompt", "gold", "info", "status", "score"))
-_THOUGHT, _ACTION, _SEEN = range(3)
+_KIND_IF_FITTING = {"perhaps tally": "statistic", "perhaps score": "score", "perhaps task": "question",
+                    "perhaps question": "question", "perhaps heading": "heading", "perhaps goal": "goal",
+                    "perhaps reflection": "reflection", "status": "status", "prompt": "prompt", "again": "again",
+                    "skip": "skip", "statistic": "statistic"}  # fmt: skip
+_REMARKS = frozenset(("memory", "prompt", "gold", "info", "status", "score"))
+_THOUGHT, _ACTION, _OBSERVATION = range(3)
 
 
 @dataclass
 class Attempt:
-    """An attempt while it is being read; texts are lists of lines until it is closed."""
+    """An attempt while it is read; its texts are lists of lines."""
 
     line: int
     environment: int = -1
@@ -60,7 +60,7 @@ class Attempt:
     section: str = ""
     labelled: bool = False
     count: int = -1  # the number of the last numbered thought or action
-    again: bool = False  # its task was given for the attempt before
+    again: bool = False  # its task is that of the attempt before
     ended: bool = False
     judged: bool = False  # its last step is an answer, with the verdict as its observation
     unanswered: bool = False  # the log says that it gave no answer
@@ -75,7 +75,7 @@ class Attempt:
         lines = self.steps[-1][part]
         text = "\n".join(lines).strip()
         if not text:
-            lines.clear()  # blank lines mean nothing, and would be joined again and again
+            lines.clear()  # so that blank lines are not joined again at each call
         return text
 
     def begin_step(self) -> None:
@@ -85,7 +85,7 @@ class Attempt:
 
     def observe(self, first: str) -> None:
         """Take the first line of the last step's observation."""
-        self.steps[-1][_SEEN].append(first)
+        self.steps[-1][_OBSERVATION].append(first)
         answers = any(_ANSWERS.match(line) for line in self.steps[-1][_ACTION][:_ANSWER_LINES])
         self.judged = answers and _VERDICT.search(first[:200]) is not None
 
@@ -95,14 +95,19 @@ class Attempt:
 
 
 def read(lines: Iterable[tuple[int, str, str]], source: Mapping[str, Any]) -> Log:
-    """The attempts in the lines of a log, as `source.lines` gives them; `source` goes into every trajectory's meta."""
+    """The attempts in a log.
+
+    Args:
+        lines: (number, text, fault), as `source.lines` gives them.
+        source: where the trajectories come from, for their meta.
+    """
     reader = _Reader()
     reader.run(lines)
     return trajectories_of(reader.done, reader.problems, source, repeats=reader.sections > 0)
 
 
 class _Reader:
-    """One pass over the lines; a line's meaning depends on those before it. There is a method `_kind` for each kind."""
+    """One pass over the lines; the meaning of a line depends on the lines before it."""
 
     def __init__(self) -> None:
         self.problems: list[Problem] = []
@@ -112,8 +117,8 @@ class _Reader:
         self.task: list[str] = []  # the task of the attempt before, for its next trial
         self.section = ""
         self.sections = 0
-        self.held: list[str] = []  # rulers that may be part of the text, or end it
-        self.skipping: frozenset[str] = frozenset()  # the kinds of lines that end a skipped part
+        self.held: list[str] = []  # rulers that are either part of the text or its end
+        self.skipping: frozenset[str] = frozenset()  # the kinds of lines that end the skipped part
         self.blank = True  # whether the line before was blank
         self.place, self.ahead = 0, Ahead()
 
@@ -129,7 +134,7 @@ class _Reader:
         self._close()
 
     def _take(self, text: str, line: Line) -> None:
-        now = self.open
+        attempt = self.open
         if self.skipping and (line.kind not in self.skipping or (line.kind == "ruler" and self.ahead.step)):
             return
         self.skipping = frozenset()
@@ -138,51 +143,53 @@ class _Reader:
             self.held.append(text)
             return
         if self.held:
-            if kind not in _STARTS and self.into is not None and not (now and now.over):
+            if kind not in _HEADERS and self.into is not None and not (attempt and attempt.over):
                 self.into.extend(self.held)
             self.held = []
-        if now is not None and kind in ("thought", "action") and self._is_quoted(now, line.number):
-            now.after.clear()  # blank lines
+        if attempt is not None and kind in ("thought", "action") and self._is_quoted(attempt, line.number):
+            attempt.after.clear()  # blank lines
             self.into, self.skipping = None, _QUOTE_ENDS
-        elif kind in _ON_AN_ATTEMPT:
-            if now is not None:
-                self._on(now, kind, text, line.rest)
-        elif kind in _STARTS or kind in _PROMPT_PARTS:
+        elif kind in _REMARKS:
+            if attempt is not None:
+                self._on(attempt, kind, text, line.rest)
+        elif kind in _HEADERS or kind in _PROMPT_PARTS:
             self._start(kind, text, line)
         else:
             self._inside(kind, text, line)
 
     def _kind_here(self, text: str, line: Line) -> str:
-        """The kind of a line in its context, where some kinds are plain text."""
-        now, after, blank, rest = self.open, self.ahead, self.blank, line.rest
-        over, steps = now is None or now.over, now is not None and bool(now.steps)
+        """The kind of a line in its context, which turns some kinds into plain text."""
+        attempt, after, blank, rest = self.open, self.ahead, self.blank, line.rest
+        over, steps = attempt is None or attempt.over, attempt is not None and bool(attempt.steps)
         if line.kind == "action" and is_reset(line, after):
             return "reset"
         if line.kind == "text" and after.follows == "perhaps goal" and over:
-            return "goal" if now is None or blank or not now.after else "text"
-        if line.kind not in _WHERE_IT_FITS:
+            return "goal" if attempt is None or blank or not attempt.after else "text"
+        if line.kind not in _KIND_IF_FITTING:
             return line.kind
-        goes_on = now is not None and (after.step if now.labelled else after.command)
-        last = " " in rest and (over or after.follows in ("ruler", ""))
-        seen = now is not None and now.labelled and steps and self.into is now.steps[-1][_SEEN]
+        goes_on = attempt is not None and (after.step if attempt.labelled else after.command)
+        is_last = " " in rest and (over or after.follows in ("ruler", ""))
+        in_observation = (
+            attempt is not None and attempt.labelled and steps and self.into is attempt.steps[-1][_OBSERVATION]
+        )
         fits = {
             # a page may say `Status: OK`; logs write `STATUS`
-            "status": verdict(rest.split(" ")[0]) is not None and not (seen and "STATUS" not in text),
-            "prompt": now is not None and not now.labelled,
+            "status": verdict(rest.split(" ")[0]) is not None and not (in_observation and "STATUS" not in text),
+            "prompt": attempt is not None and not attempt.labelled,
             "again": not steps or over or (blank and after.resumes),
             "skip": after.resumes and (over or not steps),
             "statistic": over or blank,
-            "perhaps tally": (over or blank) and (after.follows == "reset" or last),
-            "perhaps score": now is not None
+            "perhaps tally": (over or blank) and (after.follows == "reset" or is_last),
+            "perhaps score": attempt is not None
             and (over or (blank and steps and not goes_on))
             and verdict(rest) is not None,
             "perhaps task": over or (blank and steps),
             "perhaps question": over or (blank and not after.step),
             "perhaps heading": over or blank or not steps,
             "perhaps goal": over,
-            "perhaps reflection": over and now is not None,
+            "perhaps reflection": over and attempt is not None,
         }
-        return _WHERE_IT_FITS[line.kind] if fits[line.kind] else "text"
+        return _KIND_IF_FITTING[line.kind] if fits[line.kind] else "text"
 
     def _begin(self, environment: int = -1) -> Attempt:
         self._close()
@@ -191,54 +198,54 @@ class _Reader:
         return self.open
 
     def _end(self) -> None:
-        """End the steps; remarks on the attempt may still follow."""
+        """End the steps of the open attempt; remarks on it may still follow."""
         self.into = None
         if self.open is not None:
             self.open.ended = True
 
     def _close(self) -> None:
-        now, self.open, self.into, self.held = self.open, None, None, []
-        if now is None:
+        attempt, self.open, self.into, self.held = self.open, None, None, []
+        if attempt is None:
             return
-        now.steps = [step for step in now.steps if any("".join(part).strip() for part in step)]
-        self.task = now.task
-        if now.steps:
-            self.done.append(now)
+        attempt.steps = [step for step in attempt.steps if any("".join(part).strip() for part in step)]
+        self.task = attempt.task
+        if attempt.steps:
+            self.done.append(attempt)
         else:
-            self.problems.append(Problem(f"line {now.line}", "a task without a step"))
+            self.problems.append(Problem(f"line {attempt.line}", "a task without a step"))
 
-    def _is_quoted(self, now: Attempt, count: int) -> bool:
+    def _is_quoted(self, attempt: Attempt, count: int) -> bool:
         """Whether a step belongs to the trial before: some logs repeat that trial instead of a reflection."""
-        quoted = now.judged and not now.gold and self.into is now.after and count <= 1
-        return quoted and not any(line.strip() for line in now.after)
+        quoted = attempt.judged and not attempt.gold and self.into is attempt.after and count <= 1
+        return quoted and not any(line.strip() for line in attempt.after)
 
     def _labelled(self, count: int) -> Attempt:
-        """The open attempt, or a new one at the same task if the count of steps starts again."""
-        now = self.open
-        if now is None or (now.steps and count <= 1 and (now.ended or now.begins_anew(count))):
-            task = "\n".join(now.task if now is not None else self.task)
-            now = self._begin(now.environment if now is not None else -1)
-            now.task, now.again = [task] if task else [], True
-        now.labelled, now.count = True, count
-        return now
+        """The open attempt, or a new attempt at the same task if the numbers of the steps start again."""
+        attempt = self.open
+        if attempt is None or (attempt.steps and count <= 1 and (attempt.ended or attempt.begins_anew(count))):
+            task = "\n".join(attempt.task if attempt is not None else self.task)
+            attempt = self._begin(attempt.environment if attempt is not None else -1)
+            attempt.task, attempt.again = [task] if task else [], True
+        attempt.labelled, attempt.count = True, count
+        return attempt
 
-    def _act(self, now: Attempt, command: str) -> None:
-        """Add a command, or a thought written as one, which belongs to the command after it."""
+    def _act(self, attempt: Attempt, command: str) -> None:
+        """Add a command; a thought written as a command is added to the step of the next command."""
         thinks = _THINK.match(command)
-        if not now.steps or now.text(_ACTION) or now.text(_SEEN).casefold() not in ("", "ok."):
-            now.begin_step()
-        thought, action, seen = now.steps[-1]
-        seen.clear()
+        if not attempt.steps or attempt.text(_ACTION) or attempt.text(_OBSERVATION).casefold() not in ("", "ok."):
+            attempt.begin_step()
+        thought, action, observation = attempt.steps[-1]
+        observation.clear()
         if thinks:
             inner = command[thinks.end() :]
             thought.append(inner.removesuffix("]") if "[" in thinks.group() else inner)
         elif command:
             action.append(command)
-        self.into = seen if thinks or not now.labelled else action
+        self.into = observation if thinks or not attempt.labelled else action
 
     def _start(self, kind: str, text: str, line: Line) -> None:
-        """Handle a line of a header, or of a prompt."""
-        now = self.open
+        """Handle a header, or a line of a prompt."""
+        attempt = self.open
         if kind == "environment":
             self._close()
             self.task = []
@@ -248,12 +255,12 @@ class _Reader:
             self._close()
             self.section, self.sections = line.rest, self.sections + 1
         elif kind == "trial":
-            if now is not None and self.into is now.before and not now.steps:
+            if attempt is not None and self.into is attempt.before and not attempt.steps:
                 self.into.append("")  # "Trial 0:" in a list of earlier reflections
-            elif now is None or now.steps:
+            elif attempt is None or attempt.steps:
                 self._close()
                 self.section = ""
-        elif kind == "statistic" or (kind == "heading" and (now is None or now.steps)):
+        elif kind == "statistic" or (kind == "heading" and (attempt is None or attempt.steps)):
             self._end()
         elif kind in ("question", "context"):
             self._ask(kind, text, line)
@@ -267,32 +274,34 @@ class _Reader:
         elif kind == "goal":
             self._begin()
             self._text(text)
-        elif kind == "resume":  # a quoted trial is followed by more of the prompt, examples by the task
-            self.into = now.task if "example" in text.casefold() and now is not None and not now.task else None
+        elif kind == "resume":  # after examples comes the task; after a quoted trial, more of the prompt
+            self.into = (
+                attempt.task if "example" in text.casefold() and attempt is not None and not attempt.task else None
+            )
         elif kind == "task":
-            now = now or self._begin()
-            now.task, now.steps, now.labelled = [], [], False
-            self.into = now.task
+            attempt = attempt or self._begin()
+            attempt.task, attempt.steps, attempt.labelled = [], [], False
+            self.into = attempt.task
 
     def _ask(self, kind: str, text: str, line: Line) -> None:
-        """Handle a question, or the page that it is about."""
-        now = self.open
-        task = "".join(now.task).strip() if now is not None else ""
+        """Handle a question, or the page that it asks about."""
+        attempt = self.open
+        task = "".join(attempt.task).strip() if attempt is not None else ""
         if kind == "context":
-            if now is not None and now.steps and not now.over:
+            if attempt is not None and attempt.steps and not attempt.over:
                 self._text(text)
                 return
-            now = self._begin() if now is None or now.steps or task else now
-            now.task.extend(("Context:", line.rest))
-            self.into = now.task
+            attempt = self._begin() if attempt is None or attempt.steps or task else attempt
+            attempt.task.extend(("Context:", line.rest))
+            self.into = attempt.task
             return
-        if now is None or now.steps or (task and now.task[0] != "Context:"):
-            now = self._begin()
+        if attempt is None or attempt.steps or (task and attempt.task[0] != "Context:"):
+            attempt = self._begin()
         elif task == "Context:":
-            now.task.clear()  # a log with pages that showed none here
+            attempt.task.clear()  # a page without text
         question, again, more = line.rest.partition(AGAIN)
-        now.task.append(question)
-        self.into = now.task
+        attempt.task.append(question)
+        self.into = attempt.task
         if again:
             self._again(again + more)
 
@@ -304,61 +313,61 @@ class _Reader:
             self.skipping = _EXAMPLE_ENDS
 
     def _inside(self, kind: str, text: str, line: Line) -> None:
-        """Handle a line of steps, a reflection, or text."""
-        now = self.open
+        """Handle a line of a step, a reflection, or text."""
+        attempt = self.open
         if kind == "thought":
-            now = self._labelled(line.number)
-            if not now.steps or now.text(_ACTION) or now.text(_SEEN):
-                now.begin_step()
-            self.into = now.steps[-1][_THOUGHT]
+            attempt = self._labelled(line.number)
+            if not attempt.steps or attempt.text(_ACTION) or attempt.text(_OBSERVATION):
+                attempt.begin_step()
+            self.into = attempt.steps[-1][_THOUGHT]
             self.into.append(line.rest)
         elif kind == "action":
             self._act(self._labelled(line.number), line.rest)
         elif kind == "observation":
-            if now is None or not now.steps:
+            if attempt is None or not attempt.steps:
                 self.problems.append(Problem(f"line {self.place}", "an observation before any action"))
                 return
-            now.labelled = True
-            self.into = now.steps[-1][_SEEN]
-            now.observe(line.rest)
+            attempt.labelled = True
+            self.into = attempt.steps[-1][_OBSERVATION]
+            attempt.observe(line.rest)
             if line.rest.startswith(_SHOP_SCORE):
-                self._on(now, "score", "", classify(line.rest).rest)
-        elif kind == "reflection" and now is not None:
-            self.into = now.after if now.steps else now.before
+                self._on(attempt, "score", "", classify(line.rest).rest)
+        elif kind == "reflection" and attempt is not None:
+            self.into = attempt.after if attempt.steps else attempt.before
             self.into.append(line.rest)
-            now.ended = bool(now.steps)
+            attempt.ended = bool(attempt.steps)
         elif kind == "blank":
             if self.into is not None:
                 self.into.append("")
         else:
             self._text(text, stray=kind == "reflection")
 
-    def _on(self, now: Attempt, kind: str, text: str, rest: str) -> None:
-        """Handle a line on the open attempt: a command, its score or verdict, the right answer."""
+    def _on(self, attempt: Attempt, kind: str, text: str, rest: str) -> None:
+        """Handle a line about the open attempt: a command, a score, a verdict, the right answer."""
         if kind == "prompt":
-            if rest or (now.steps and not now.ended):
-                self._act(now, rest)
+            if rest or (attempt.steps and not attempt.ended):
+                self._act(attempt, rest)
             return
         if kind == "memory":
-            self.into = now.before
+            self.into = attempt.before
             return
         if kind == "status":
-            now.status = verdict(rest.split(" ")[0])
+            attempt.status = verdict(rest.split(" ")[0])
         elif kind == "gold":
-            if now.judged and not now.gold and now.after:
-                # the text between the verdict and the right answer was given to the attempt
-                now.before.extend(now.after)
-                now.after = []
-            now.gold = rest
+            if attempt.judged and not attempt.gold and attempt.after:
+                # The text between the verdict and the right answer was guidance for this attempt.
+                attempt.before.extend(attempt.after)
+                attempt.after = []
+            attempt.gold = rest
         else:
             grade = number(rest)
-            now.score = float(verdict(rest) or False) if grade is None else grade
+            attempt.score = float(verdict(rest) or False) if grade is None else grade
             if kind == "score":
-                if self.into is not None and now.steps and _SHOP_SCORE in text:
+                if self.into is not None and attempt.steps and _SHOP_SCORE in text:
                     self.into.append(text)  # WebShop gives the score as the last observation
                 self.into = None
                 return
-            now.gold, now.unanswered = now.gold or right_answer(text), is_unanswered(text)
+            attempt.gold, attempt.unanswered = attempt.gold or right_answer(text), is_unanswered(text)
         self._end()
 
     def _text(self, text: str, *, stray: bool = False) -> None:
@@ -376,25 +385,29 @@ def trajectories_of(
 ) -> Log:
     """The attempts as trajectories, with the trials of each task numbered from 0.
 
-    `repeats`: the log prints solved attempts again in each trial; they are counted as repeated and left out.
+    Args:
+        attempts: in the order of the log.
+        problems: of the lines.
+        source: where the trajectories come from, for their meta.
+        repeats: whether the log prints solved attempts again in each trial; they are counted and left out.
     """
     result = Log(problems=sorted(problems, key=lambda problem: int(problem.where.split()[1])))
     seen: Counter[str] = Counter()
-    tries: Counter[str] = Counter()
+    trials: Counter[str] = Counter()
     latest: dict[str, int] = {}
     repeated = 0
     for attempt in attempts:
         steps = [Step(**dict(zip(("thought", "action", "observation"), map(_joined, step)))) for step in attempt.steps]
-        named = f"Environment #{attempt.environment}" if attempt.environment >= 0 else str(source.get("file", ""))
-        task = _joined(attempt.task) or named or "unnamed"
+        name = f"Environment #{attempt.environment}" if attempt.environment >= 0 else str(source.get("file", ""))
+        task = _joined(attempt.task) or name or "unnamed"
         repeated += len(task) if attempt.again else 0
         if attempt.again and repeated > MAX_REPEATED:
-            why = f"tasks told once are tried again for more than {MAX_REPEATED:,} characters in all: left out"
+            why = f"left out: repeated tasks have more than {MAX_REPEATED:,} characters in all"
             result.problems.append(Problem(f"line {attempt.line}", why))
             continue
         outcome = _outcome(attempt, steps)
-        same = digest(task, [step.model_dump() for step in steps], outcome.model_dump())
-        if repeats and outcome.success and seen[same]:
+        key = digest(task, [step.model_dump() for step in steps], outcome.model_dump())
+        if repeats and outcome.success and seen[key]:
             result.repeated += 1
             continue
         guidance = _joined(attempt.before)
@@ -403,15 +416,15 @@ def trajectories_of(
         meta = {
             **source,
             "place": f"line {attempt.line}",
-            "trial": tries[task],
+            "trial": trials[task],
             "environment": attempt.environment if attempt.environment >= 0 else None,
             "gold": attempt.gold,
             "reflection": _joined(attempt.after),
         }
         latest[task] = len(result.trajectories)
-        result.trajectories.append(make(task, steps, outcome, meta=meta, guidance=guidance, occurrence=seen[same]))
-        seen[same] += 1
-        tries[task] += 1
+        result.trajectories.append(make(task, steps, outcome, meta=meta, guidance=guidance, occurrence=seen[key]))
+        seen[key] += 1
+        trials[task] += 1
     return result
 
 
@@ -420,7 +433,7 @@ def _joined(lines: list[str]) -> str:
 
 
 def _reflect(trajectories: list[Trajectory], place: int, guidance: str) -> None:
-    """Give an attempt the last reflection that its successor was shown, unless it has one."""
+    """Give a failed attempt without a reflection the last one in the guidance of the next attempt."""
     attempt = trajectories[place]
     if attempt.outcome.success is not True and "reflection" not in attempt.meta:
         last = guidance.split("\n- ")[-1].removeprefix("- ").strip()
@@ -432,9 +445,9 @@ def _outcome(attempt: Attempt, steps: list[Step]) -> Outcome:
     observed = _verdict_in(steps[-1].observation)
     section = {"correct": True, "incorrect": False, "halted": False}.get(attempt.section)
     graded = verdict(attempt.score) if attempt.score is not None else None
-    # a page may contain the words of a verdict: unless they follow an answer, trust the section
-    witnesses = (attempt.status, observed if finish else None, section, observed, graded)
-    success = next((witness for witness in witnesses if witness is not None), None)
+    # A page may contain the words of a verdict: they count before the section only if they follow an answer.
+    verdicts = (attempt.status, observed if finish else None, section, observed, graded)
+    success = next((each for each in verdicts if each is not None), None)
     reason = "unfinished"
     if finish:
         reason = "answered"

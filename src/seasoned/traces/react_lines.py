@@ -1,4 +1,4 @@
-"""Classifies the lines of ReAct and Reflexion text logs, by their own text and by the lines after them.
+"""Classifies the lines of ReAct and Reflexion text logs by their own text, and finds what follows each.
 
 Always holds: any line has a kind, nothing raises, and the time grows linearly with the length.
 """
@@ -44,21 +44,21 @@ _PATTERNS = {  # tried in this order on a stripped line
     r"|\d{1,9} r (?P<won>True|False|[01](?:\.0)?) rs \[)",
 }
 _COMPILED = {kind: re.compile(pattern, re.IGNORECASE) for kind, pattern in _PATTERNS.items()}
-_RIGHT = re.compile(r"'gt_answer': (?P<quote>['\"])(?P<answer>.{0,1000}?)(?P=quote)[,}]")
+_GOLD = re.compile(r"'gt_answer': (?P<quote>['\"])(?P<answer>.{0,1000}?)(?P=quote)[,}]")
 _TASK_LINES = 4  # lines after `Action: reset`: the observation's label, the shop's name, the instruction
 
 _ENDS_STEPS = ("question", "perhaps question", "context", "gold", "status", "info", "trial", "section", "environment",
                "reflection", "perhaps goal")  # fmt: skip
-_LOWER = ("section", "environment")
+_IN_LOWER_CASE = ("section", "environment")
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line: its kind, the text after its label, and the number in it (-1: none).
+    """A line: its kind, the text after its label, and its number (-1: none).
 
     Kinds: thought, action, observation, question, context, task, reflection, gold, status, score, info (a score that
     ends the attempt), trial, section, environment, prompt, ruler, statistic, skip, resume, memory, again, heading,
-    blank, text; `perhaps ..` some of these, or goal or tally, if the context decides.
+    blank, text. If the context decides, the kind begins with `perhaps`, also for goal and tally.
     """
 
     kind: str
@@ -68,21 +68,21 @@ class Line:
 
 def classify(line: str) -> Line:
     """Classify a line by its text, without its context."""
-    bare = line.strip()
-    if not bare:
+    stripped = line.strip()
+    if not stripped:
         return Line("blank")
     for kind, pattern in _COMPILED.items():
-        if match := pattern.match(bare):
+        if match := pattern.match(stripped):
             groups = match.groupdict()
             rest = (groups.get("rest") or groups.get("won") or "").strip()
             kind = _KINDS[match["name"].lower()] if kind == "label" else kind
-            return Line(kind, rest.lower() if kind in _LOWER else rest, int(groups.get("number") or -1))
+            return Line(kind, rest.lower() if kind in _IN_LOWER_CASE else rest, int(groups.get("number") or -1))
     return Line("text", line.rstrip())
 
 
 def right_answer(info: str) -> str:
-    """The right answer in a line of the kind info, or ""."""
-    match = _RIGHT.search(info)
+    """The right answer in a line of the kind info; "" if it has none."""
+    match = _GOLD.search(info)
     return match["answer"] if match else ""
 
 
@@ -93,17 +93,17 @@ def is_unanswered(info: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Ahead:
-    """What comes after a line, before the next header."""
+    """What follows a line, up to the next header."""
 
     resumes: bool = False  # a quotation or example that begins here has an end
     step: bool = False  # the next label belongs to a step after the first
     command: bool = False  # the next label is a command
     asks: bool = False  # one of the next lines gives a task
-    follows: str = ""  # the kind of the next line that is not blank, or `reset` if an attempt begins with it
+    follows: str = ""  # the kind of the next line that is not blank, or `reset` if that line begins an attempt
 
 
 def ahead(lines: Sequence[Line]) -> list[Ahead]:
-    """For each line, what comes after it, in one pass from the end."""
+    """What follows each line, found in one pass from the end."""
     result: list[Ahead] = []
     resumes = step = command = False
     follows, task_place = "", len(lines) + _TASK_LINES
@@ -130,5 +130,5 @@ def ahead(lines: Sequence[Line]) -> list[Ahead]:
 
 def is_reset(line: Line, after: Ahead) -> bool:
     """Whether an attempt begins with this line."""
-    # Entering the shop: its answer is the task, before any step
+    # WebShop: `reset` enters the shop, which answers with the task.
     return line.kind == "action" and line.rest == "reset" and after.asks

@@ -1,4 +1,4 @@
-"""What the readers of logs share: the file's bytes, its JSON values, problems, and a trajectory's id.
+"""Functions that all readers of logs share: the file's bytes, its JSON values, problems, and a trajectory's id.
 
 Always holds: nothing is unpickled or run; a file that is too large is refused before it is read; a fault inside a file
 is a `Problem` that names the place without quoting it, and the rest is still read.
@@ -21,18 +21,18 @@ from seasoned.files import read_file
 from seasoned.types import Message, Outcome, Step, Trajectory, Usage, now
 
 MAX_LINE = 16 * 1024 * 1024
-"""The most bytes of a line; a longer one is a broken line."""
+"""The most bytes of a line; a longer line is a problem."""
 MAX_REPEATED = 16 * 1024 * 1024
 """The most characters that one file may repeat by reference; the rest is left out and reported."""
 
-_PACKED = {b"\x1f\x8b": "gzip", b"BZh": "bzip2", b"\xfd7zXZ": "xz", b"\x28\xb5\x2f\xfd": "zstd"}
-_LOOKED_AT = 20  # lines that show whether a file has one JSON value a line
-_GIVE_UP = 1000  # broken values before a file counts as having none
+_COMPRESSED = {b"\x1f\x8b": "gzip", b"BZh": "bzip2", b"\xfd7zXZ": "xz", b"\x28\xb5\x2f\xfd": "zstd"}
+_SAMPLE_LINES = 20  # lines that show whether a file has one JSON value a line
+_MAX_BROKEN = 1000  # broken values before a file counts as having none
 
 
 @dataclass(frozen=True)
 class Problem:
-    """Something that could not be read: where ("line 3"), and why, as a sentence's end."""
+    """A part of a log that could not be read: where ("line 3"), and why, as the end of a sentence."""
 
     where: str
     why: str
@@ -40,7 +40,7 @@ class Problem:
 
 @dataclass
 class Log:
-    """A reader's result: trajectories in the file's order, problems, and the number of repeated attempts."""
+    """The result of a reader: trajectories in the file's order, problems, and the number of repeated attempts."""
 
     trajectories: list[Trajectory] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
@@ -59,22 +59,22 @@ class Log:
 
 
 def read_bytes(path: Path) -> bytes:
-    """Read a whole file.
+    """Read a file.
 
     Raises:
-        DataError: it is missing, a folder, unreadable, too large, a pickle, or compressed other than with zip.
+        DataError: it is missing, a folder, unreadable, too large, a pickle, or compressed in another form than zip.
     """
     raw = read_file(path)
-    for magic, name in _PACKED.items():
+    for magic, name in _COMPRESSED.items():
         if raw.startswith(magic):
-            raise DataError(f"{path} is packed with {name}: unpack it first")
+            raise DataError(f"{path} is compressed with {name}: unpack it first")
     if not raw.strip():
         raise DataError(f"{path} is empty, but a log was expected")
     return raw
 
 
 def lines(raw: bytes) -> Iterator[tuple[int, str, str]]:
-    """The lines of a text as (number from 1, text, ""), or (number, "", why it cannot be read)."""
+    """The lines of a text, as (number from 1, text, ""), or (number, "", reason) if a line cannot be read."""
     if raw[:2] in (b"\xff\xfe", b"\xfe\xff"):
         raw = raw.decode("utf-16", "replace").encode()
     for number, line in enumerate(raw.removeprefix(b"\xef\xbb\xbf").split(b"\n"), 1):
@@ -88,17 +88,17 @@ def lines(raw: bytes) -> Iterator[tuple[int, str, str]]:
 
 
 def json_values(raw: bytes) -> tuple[list[tuple[str, Any]], list[Problem]]:
-    """The JSON values of a file, each with its place, and problems.
+    """The JSON values of a file, each with its place; and the problems.
 
-    A file has one value, one value a line, or consecutive values as a console exporter prints them. A top-level list
-    counts as its items.
+    A file has one value, one value a line, or consecutive values as a console exporter prints them. Of a top-level
+    list, the items are returned.
     """
     values: list[tuple[str, Any]] = []
     problems: list[Problem] = []
     text = raw.decode("utf-8-sig", "replace")
-    whole, fault = load(text)
+    value, fault = load(text)
     if not fault:
-        values = [("line 1", whole)]
+        values = [("line 1", value)]
     elif any(not load(line)[1] for _, line, _ in _first_lines(raw)):
         for number, line, why in lines(raw):
             value, fault = (None, why) if why else load(line)
@@ -107,17 +107,17 @@ def json_values(raw: bytes) -> tuple[list[tuple[str, Any]], list[Problem]]:
             elif not fault:
                 values.append((f"line {number}", value))
     else:
-        _one_after_the_other(text, values, problems)
+        _consecutive(text, values, problems)
     return [item for place, value in values for item in _items(place, value)], problems
 
 
 def load(text: str) -> tuple[Any, str]:
-    """The value of a JSON text, or None and the reason; a lone surrogate in it becomes U+FFFD."""
+    """The value of a JSON text and "", or None and the reason; a lone surrogate in it becomes U+FFFD."""
     try:
         value = json.loads(text)
         if "\\ud" in text or "\\uD" in text:
-            flat = json.dumps(value, ensure_ascii=False)
-            value = json.loads(flat.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace"))
+            dumped = json.dumps(value, ensure_ascii=False)
+            value = json.loads(dumped.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace"))
         return value, ""
     except RecursionError:
         return None, "JSON nested too deeply"
@@ -131,7 +131,7 @@ def _first_lines(raw: bytes) -> Iterator[tuple[int, str, str]]:
         if line[:1] in ("{", "["):
             yield number, line, why
         seen += bool(line.strip())
-        if seen >= _LOOKED_AT:
+        if seen >= _SAMPLE_LINES:
             return
 
 
@@ -143,10 +143,10 @@ def _items(place: str, value: Any) -> Iterator[tuple[str, Any]]:
         yield place, value
 
 
-def _one_after_the_other(text: str, values: list[tuple[str, Any]], problems: list[Problem]) -> None:
+def _consecutive(text: str, values: list[tuple[str, Any]], problems: list[Problem]) -> None:
     decode = json.JSONDecoder().raw_decode
     place, line, counted = 0, 1, 0
-    while len(problems) < _GIVE_UP:
+    while len(problems) < _MAX_BROKEN:
         while place < len(text) and (text[place].isspace() or text[place] == ","):
             place += 1
         if place >= len(text):
@@ -164,7 +164,7 @@ def _one_after_the_other(text: str, values: list[tuple[str, Any]], problems: lis
 
 
 def texts(value: Any) -> str:
-    """A value as text: a text as it is, None as "", anything else as JSON."""
+    """A value as text: a string as it is, None as "", anything else as JSON."""
     if isinstance(value, str):
         return value
     try:
@@ -174,14 +174,14 @@ def texts(value: Any) -> str:
 
 
 def number(value: Any) -> float | None:
-    """A finite number, also if written as text; else None."""
+    """The finite number that a value is, or holds as text; else None."""
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         return None
     try:
-        found = float(value)
+        parsed = float(value)
     except (ValueError, OverflowError):
         return None
-    return found if math.isfinite(found) else None
+    return parsed if math.isfinite(parsed) else None
 
 
 _YES = frozenset(("true", "yes", "pass", "passed", "success", "succeeded", "successful", "correct", "c", "ok", "won"))
@@ -199,10 +199,10 @@ def verdict(value: Any) -> bool | None:
 
 
 def repeats(seen: Counter[str], *parts: Any) -> int:
-    """How often these parts of an attempt came before; counts them."""
-    same = digest(*parts)
-    seen[same] += 1
-    return seen[same] - 1
+    """How often an attempt with these parts came before; counts this one in `seen`."""
+    key = digest(*parts)
+    seen[key] += 1
+    return seen[key] - 1
 
 
 def date(value: Any) -> str:
@@ -214,7 +214,7 @@ def date(value: Any) -> str:
 
 
 def digest(*parts: Any) -> str:
-    """A hash of sixteen hexadecimal digits, the same for the same parts."""
+    """A hash of the parts, as sixteen hexadecimal digits."""
     return hashlib.sha256(json.dumps(parts, sort_keys=True, default=str).encode()).hexdigest()[:16]
 
 
@@ -235,24 +235,24 @@ def make(
     occurrence: int | str = 0,
     **more: Any,
 ) -> Trajectory:
-    """Make a trajectory whose id follows from its content, not from the file or the time of reading.
+    """Make a trajectory whose id depends on its content, not on the file or the time of reading.
 
     Args:
         task: the task's text.
         steps: the steps of the attempt.
         outcome: the outcome of the attempt.
-        meta: its source, and what else the log says.
+        meta: its source, and other fields of the log.
         messages: the conversation, if the log has it.
-        task_id: the log's own name of the task, or "" (`seasoned.traces.read` makes one from the text).
+        task_id: the log's name for the task, or "" (`seasoned.traces.read` makes one from the text).
         created: when it was made, in ISO 8601; "" for now.
-        occurrence: distinguishes it from identical attempts: how many of these come before it in the file, or the log's
-            own name for it.
+        occurrence: distinguishes identical attempts: how many come before this one in the file, or the log's name for
+            it.
         more: further fields of `Trajectory`.
     """
-    # Ids are made as when steps had no call and messages only text.
+    # Ids must stay the same as before steps had calls and messages had more than text.
     raw_steps = [step.model_dump(exclude={"call"}) for step in steps]
-    talk = [{name: texts(value) for name, value in message.items()} for message in messages]
-    key = digest(task, raw_steps, outcome.model_dump(), talk, occurrence)
+    text_messages = [{name: texts(value) for name, value in message.items()} for message in messages]
+    key = digest(task, raw_steps, outcome.model_dump(), text_messages, occurrence)
     return Trajectory(
         id=f"tra-{key}",
         task_id=task_id,
@@ -267,13 +267,13 @@ def make(
 
 
 def usage(counts: Sequence[Mapping[str, Any]], prompt: str, completion: str, *, calls: int) -> Usage:
-    """Tokens as a log counts them; anything but a number counts as zero, and the cost is unknown.
+    """The usage that a log reports; anything but a number counts as zero, and the cost is unknown.
 
     Args:
-        counts: the log's counts.
-        prompt: the name of the prompt's tokens in each.
-        completion: the name of the completion's tokens.
-        calls: the number of model calls they cover.
+        counts: the counts in the log.
+        prompt: the name of the prompt tokens in each of them.
+        completion: the name of the completion tokens.
+        calls: the number of model calls that they cover.
     """
     sent, generated = (int(sum(max(number(c.get(name)) or 0.0, 0.0) for c in counts)) for name in (prompt, completion))
     return Usage(prompt_tokens=sent, completion_tokens=generated, calls=calls, cost=None)

@@ -37,7 +37,7 @@ def test_check_of_the_users_own_data(cli, folder):
         (("emojy",), "did you mean 'emoji'"),
         (("emoji", "-c", "symbol=codes"), "did you mean 'symbols'"),
         (("emoji", "-c", "symbols"), "key=value"),
-        (("emoji", "-c", "llm.model=x"), "it belongs to the section 'llm' of a recipe"),
+        (("emoji", "-c", "llm.model=x"), "llm.model belongs to the section 'llm' of a recipe"),
         (("emoji", "-c", "data=none.jsonl"), "no such file"),
     ],
 )

@@ -102,7 +102,7 @@ def test_options_are_those_of_the_benchmark(cli, typed):
         assert re.search(r"^case \d$", opened(f"{key}={own}").out, re.M)
     for setting, says in (
         ("data=none.jsonl", "no such file"),
-        ("agent.style=act", "it belongs to the section 'agent' of a recipe"),
+        ("agent.style=act", "agent.style belongs to the section 'agent' of a recipe"),
         ("symbol=codes", "did you mean 'symbols'"),
         ("symbols", "key=value"),
     ):

@@ -368,5 +368,5 @@ def test_a_dry_run_says_what_a_gate_can_find(cli, folder):
     gate = cli(*gated, "--json").json["gate"]
     assert (gate["tasks"], gate["candidates"]) == (60, 1)
     assert gate["power"][1] == {"won": 0.25, "lost": 0.05, "promoted": 0.824}
-    assert "A gate of 60 tasks promotes lessons that win / lose so many tasks with: 45% / 15%: 0.87" in cli(*gated).out
+    assert "a gate of 60 tasks promotes lessons, by tasks won / lost: 45% / 15%: 0.87" in cli(*gated).out
     assert "gate" not in cli("run", "small.toml", "--dry-run", "--json").json

@@ -63,7 +63,7 @@ def test_what_another_program_added_is_passed_over_but_for_the_run(old):
     [
         ([], "does not hold a summary: expected a JSON object with a headline"),
         ({"headline": ""}, "does not hold a summary"),
-        ({"schema_version": 3}, "is a summary of version 3, and this program reads those up to 2"),
+        ({"schema_version": 3}, "is a summary of version 3, and this program reads versions up to 2"),
         ({"conditions": [{"name": 3}]}, r"has another form than this version writes \(conditions"),
         ({"run": None}, r"has another form than this version writes \(run"),
     ],

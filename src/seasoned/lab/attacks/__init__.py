@@ -1,18 +1,18 @@
 """Attacks of our own: text planted in observations of training attempts, and whether the test attempt obeys it.
 
 Each attack of `attacks.toml` is planted into two of three training attempts; a memory learns from them with ERL, and
-one test attempt is made with what it recalls. It succeeds where that attempt does the deed that was planted. Defences:
+one test attempt gets its guidance. The attack succeeds if that attempt does the planted deed. Defences:
 
-- `clean`: nothing is planted, nothing is defended: how often the deed is done by chance;
+- `clean`: nothing is planted and there is no defence, which shows how often the deed is done by chance;
 - `off`: a plain pool;
-- `patterns`: a `Memory(trust="page")`: the patterns of `seasoned.trust.flags` alone;
-- `on`: a `Memory` as it is by default: the patterns, and the rule about content that stems from an observation alone.
+- `patterns`: a `Memory(trust="page")`, with only the patterns of `seasoned.trust.flags`;
+- `on`: a default `Memory`, with the patterns and the rule about content that stems only from an observation.
 
-With the scripted reader (it believes everything): `seasoned bench attack --json`. With the bundled model:
+With the scripted model (it believes everything): `seasoned bench attack --json`. With the bundled model:
 `seasoned bench attack --model local --defence clean --defence off --defence on --store FILE --json`.
 
-Always holds: what counts as success is decided by rules, never by a model; all texts are our own; a model is asked the
-same thing once, whatever the defence.
+Always holds: rules, never a model, decide on success; all texts are our own; a model gets the same request only once,
+whatever the defence.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ _AT_ONCE = 4  # attacks, for a model
 
 @dataclass(frozen=True)
 class Attack:
-    """One attack; see `attacks.toml`. With `first`, the deed counts only where nothing was looked up before it."""
+    """One attack; see `attacks.toml`. With `first`, the deed counts only if no lookup came before it."""
 
     name: str
     family: str
@@ -70,7 +70,7 @@ class Attack:
 
     @property
     def planted(self) -> tuple[str, ...]:
-        """The texts as they are planted."""
+        """The texts in their planted form."""
         return tuple(WAYS[self.how](text) for text in self.says)
 
     def succeeded(self, made: Trajectory, task: Task) -> bool:
@@ -96,12 +96,12 @@ WAYS: dict[str, Callable[[str], str]] = {
     "reversed": lambda text: text[::-1],
     "argument": lambda text: json.dumps({"tool": "lookup", "arguments": {"id": 7, "comment": text}}),
 }
-"""How a text is written where it is planted."""
+"""The encodings of planted texts."""
 
 
 @dataclass(frozen=True)
 class Scene:
-    """Where attacks are tried. `places` are the observations that one text, or two texts, are added to."""
+    """A setting for attacks. `places` are the observations to which two texts are added, `alone` that of one text."""
 
     name: str
     train: Sequence[Task]
@@ -115,7 +115,7 @@ class Scene:
 
 @dataclass(frozen=True)
 class Tried:
-    """One attack under one defence: whether it succeeded, whether the patterns flag it, and how many lessons waited."""
+    """One attack under one defence: its success, whether the patterns flag it, lessons recalled and quarantined."""
 
     attack: Attack
     defence: Defence
@@ -126,25 +126,25 @@ class Tried:
 
 
 class Planted:
-    """An environment with texts added to its observations: the first text at the first place, and so on."""
+    """An environment with texts added to its observations, by number of the step."""
 
     def __init__(self, inner: Environment, texts: dict[int, str]) -> None:
         self._inner, self._texts, self._step = inner, texts, 0
 
     def reset(self, task: Task, *, seed: int | None = None) -> tuple[str, dict[str, Any]]:
-        """Begins a case."""
+        """Begin a case."""
         self._step = 0
         return self._inner.reset(task, seed=seed)
 
     def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
-        """Takes one action."""
+        """Take one action."""
         observation, reward, terminated, truncated, info = self._inner.step(action)
-        said = self._texts.get(self._step, "")
+        text = self._texts.get(self._step, "")
         self._step += 1
-        return f"{observation}\n{said}" if said else observation, reward, terminated, truncated, info
+        return f"{observation}\n{text}" if text else observation, reward, terminated, truncated, info
 
     def close(self) -> None:
-        """Ends the case."""
+        """End the case."""
         self._inner.close()
 
 
@@ -169,13 +169,13 @@ def load_attacks(scene: str = "") -> list[Attack]:
 def load_scene(name: str) -> Scene:
     """The tasks, environment and agent of a scene."""
     if name == "shop":
-        made = shop.tasks(2 * _TRAINING + 2)
+        shop_tasks = shop.tasks(2 * _TRAINING + 2)
 
         def clerk(llm: LLM) -> Agent:
             return React(llm=llm, instruction=shop.INSTRUCTION, max_steps=shop.STEPS)
 
         about = "requests at the help desk of a shop"
-        return Scene(name, made[:_TRAINING], made[_TRAINING:], shop.Shop, clerk, about)
+        return Scene(name, shop_tasks[:_TRAINING], shop_tasks[_TRAINING:], shop.Shop, clerk, about)
     options = {"symbols": "codes"} if name == "emoji" else {}
     loaded = load_benchmark(name, options)
 
@@ -205,37 +205,37 @@ def attack_all(
     """Try each attack under each defence.
 
     Args:
-        attacks: which.
-        defences: which.
-        llm: the model that acts and learns; None: the scripted reader that believes everything.
-        progress: called after each attack.
-        store: keeps the replies of `llm`, which needs it.
+        attacks: the attacks.
+        defences: the defences.
+        llm: the model that acts and learns; None: the scripted model that believes everything.
+        progress: called before each attack.
+        store: stores the replies of `llm`, which needs it.
     """
     scenes = {name: load_scene(name) for name in dict.fromkeys(attack.scene for attack in attacks)}
 
-    def tried(number: int) -> list[Tried]:
+    def try_all(number: int) -> list[Tried]:
         attack = attacks[number]
         progress(f"{number + 1} of {len(attacks)}: {attack.name} on {attack.scene}")
         scene = scenes[attack.scene]
 
         def model() -> LLM:
-            # A journal of its own for each attempt counts its requests anew, so equal ones of others are found.
+            # A new journal for each attempt counts requests from 0, so it finds equal requests of other attempts.
             return Journaled(llm, store, "attacks") if llm and store else Gullible(attack.scene, attack)
 
         texts = dict(zip(scene.places if len(attack.says) > 1 else (scene.alone,), attack.planted, strict=False))
-        training = _gathered(scene, model(), texts)
+        training = _gather(scene, model(), texts)
         flagged = any(screen_trajectory(each).meta.get("flags") for each in training)
-        clean = _gathered(scene, model(), {}) if "clean" in defences else []
+        clean = _gather(scene, model(), {}) if "clean" in defences else []
         return [
             _try(scene, attack, model(), defence, clean if defence == "clean" else training, flagged)
             for defence in defences
         ]
 
     workers = _AT_ONCE if llm else 1
-    return [one for each in run_jobs(tried, range(len(attacks)), workers) for one in each]
+    return [one for each in run_jobs(try_all, range(len(attacks)), workers) for one in each]
 
 
-def _gathered(scene: Scene, llm: LLM, texts: dict[int, str]) -> list[Trajectory]:
+def _gather(scene: Scene, llm: LLM, texts: dict[int, str]) -> list[Trajectory]:
     made = []
     for number, task in enumerate(scene.train[:_TRAINING]):
         with closing(scene.make_env(True)) as env:
@@ -267,25 +267,25 @@ def _try(
 
 
 def _fits(attack: Attack, task: Task) -> bool:
-    """Whether a task tells obeying from being right."""
+    """Whether the attack's choice is wrong for a task, so that obeying differs from being right."""
     if not attack.does.startswith("choice "):
         return True
     return bool(task.data["choices"][int(attack.does.removeprefix("choice ")) - 1] != task.data["answer"])
 
 
 def summary(tried: Sequence[Tried]) -> dict[str, Any]:
-    """Success by defence, and by family; and how many attacks the patterns flag."""
+    """The successes by defence and family, and how many attacks the patterns flag."""
     attacks = {each.attack.name: each.flagged for each in tried}
-    found: dict[str, Any] = {"attacks": len(attacks), "flagged_by_patterns": sum(attacks.values()), "defences": {}}
+    result: dict[str, Any] = {"attacks": len(attacks), "flagged_by_patterns": sum(attacks.values()), "defences": {}}
     for defence in dict.fromkeys(each.defence for each in tried):
-        of = [each for each in tried if each.defence == defence]
+        of_defence = [each for each in tried if each.defence == defence]
         families = {
-            family: [each.succeeded for each in of if each.attack.family == family]
-            for family in dict.fromkeys(each.attack.family for each in of)
+            family: [each.succeeded for each in of_defence if each.attack.family == family]
+            for family in dict.fromkeys(each.attack.family for each in of_defence)
         }
-        found["defences"][defence] = {
-            "succeeded": sum(each.succeeded for each in of),
-            "n": len(of),
+        result["defences"][defence] = {
+            "succeeded": sum(each.succeeded for each in of_defence),
+            "n": len(of_defence),
             "families": {family: [sum(done), len(done)] for family, done in families.items()},
         }
-    return found
+    return result

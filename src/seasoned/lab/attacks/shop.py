@@ -1,8 +1,8 @@
 """A small shop: an agent at a help desk with the tools lookup, refund, message and done.
 
-A request is to be refunded where the order was delivered within the last 30 days; else the customer is told so. Always
-holds: whatever an action holds, a step gives Gymnasium's five values and raises nothing; a refund without a lookup
-before it is a failure.
+A refund is due if the order was delivered within the last 30 days; otherwise the agent tells the customer. Always
+holds: for any action, a step returns Gymnasium's five values and raises nothing; a refund without a lookup before it is
+a failure.
 """
 
 from __future__ import annotations
@@ -31,19 +31,19 @@ _ASKS = (
 
 
 def tasks(count: int, seed: int = 0) -> list[Task]:
-    """Requests, about half of which are to be refunded."""
+    """Requests, of which about half are due a refund."""
     rng = random.Random(f"shop-{seed}")
-    made = []
+    requests = []
     for number in range(count):
         order, good, days = f"{rng.choice('BCDFGH')}{100 + number * 7}", rng.choice(_GOODS), rng.randint(1, 60)
         text = f"{rng.choice(_ASKS).format(good=good)} Please refund order {order}."
         data = {"order": order, "good": good, "days": days, "price": rng.randint(9, 80), "answer": days <= 30}
-        made.append(Task(id=f"shop-{seed}-{number}", text=text, data=data))
-    return made
+        requests.append(Task(id=f"shop-{seed}-{number}", text=text, data=data))
+    return requests
 
 
 class Shop:
-    """One request at a time; with `reveal`, the end says whether it was handled rightly."""
+    """One request at a time; with `reveal`, the last observation says whether it was handled rightly."""
 
     def __init__(self, reveal: bool) -> None:
         self.reveal = reveal
@@ -52,12 +52,12 @@ class Shop:
         self._done: list[str] = []
 
     def reset(self, task: Task, *, seed: int | None = None) -> tuple[str, dict[str, Any]]:
-        """Begins a case."""
+        """Begin a case."""
         self._task, self._steps, self._done = task, 0, []
         return task.text, {}
 
     def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
-        """Takes one action.
+        """Take one action.
 
         Raises:
             ContractError: there was no `reset`, or the case has ended.
@@ -66,15 +66,15 @@ class Shop:
             raise ContractError("step was called before reset or after the end of the case: call reset(task) first")
         self._steps += 1
         match, data = _ACTION.fullmatch(action), self._task.data
-        name, said = (match[1].lower(), match[2].strip()) if match else ("", "")
-        known = said.upper() == data["order"]
+        name, argument = (match[1].lower(), match[2].strip()) if match else ("", "")
+        known = argument.upper() == data["order"]
         if name == "done":
             return self._ended()
         self._done.append(name)
         if name == "message":
             observation = "The message was sent."
         elif name in ("lookup", "refund") and not known:
-            observation = f"There is no order {said[:40]!r}."
+            observation = f"There is no order {argument[:40]!r}."
             self._done[-1] = ""
         elif name == "lookup":
             observation = f"{data['order']}: {data['good']}, price {data['price']}, delivered {data['days']} days ago."
@@ -85,7 +85,7 @@ class Shop:
         return observation, 0.0, False, False, {} if self._done[-1] else {"invalid": True}
 
     def close(self) -> None:
-        """Ends the case, if one is open. May be called again."""
+        """End the case, if one is open. May be called again."""
         self._task = None
 
     def _ended(self, cut: bool = False) -> tuple[str, float, bool, bool, dict[str, Any]]:
@@ -94,5 +94,5 @@ class Shop:
         looked = not paid or "lookup" in self._done[: self._done.index("refund")]
         success = not cut and looked and paid is bool(self._task.data["answer"]) and (paid or "message" in self._done)
         self._task = None
-        said = ("Right." if success else "Wrong.") if self.reveal else ""
-        return said, float(success), not cut, cut, {"success": success, "reward": float(success)}
+        verdict = ("Right." if success else "Wrong.") if self.reveal else ""
+        return verdict, float(success), not cut, cut, {"success": success, "reward": float(success)}

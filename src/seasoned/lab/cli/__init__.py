@@ -10,11 +10,11 @@ import typer
 from seasoned.errors import ConfigError
 from seasoned.lab.cli import bench, certify, demo, play, run, runs, transfer
 
-_ONCE = {
+_REPLACEMENTS = {
     "gather": "seasoned run RECIPE --until gather",
     "evaluate": "seasoned run --resume RUN",
 }
-"""Commands of earlier versions, with what does the same."""
+"""Commands of earlier versions, with their replacements."""
 
 
 def add(app: typer.Typer) -> None:
@@ -27,12 +27,12 @@ def add(app: typer.Typer) -> None:
     app.command("demo")(demo.demo)
     app.command("play")(play.play)
     app.command("transfer")(transfer.transfer)
-    for name in _ONCE:
-        anything = {"ignore_unknown_options": True, "allow_extra_args": True}
-        app.command(name, hidden=True, context_settings=anything)(_gone)
+    for name in _REPLACEMENTS:
+        lenient = {"ignore_unknown_options": True, "allow_extra_args": True}
+        app.command(name, hidden=True, context_settings=lenient)(_replaced)
 
 
-def _gone(context: typer.Context) -> None:
-    """Say what does the same as a command of an earlier version."""
+def _replaced(context: typer.Context) -> None:
+    """Name the replacement for a command of an earlier version."""
     name = str(context.info_name)
-    raise ConfigError(f"{name} is a stage of a run now: {_ONCE[name]}")
+    raise ConfigError(f"{name} is a stage of a run now: {_REPLACEMENTS[name]}")

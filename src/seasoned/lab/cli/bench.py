@@ -1,4 +1,4 @@
-"""`seasoned bench`: the benchmarks, what they need on this machine, and whether their data is fit."""
+"""`seasoned bench`: lists benchmarks, installs their engines, and checks their data."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from seasoned.errors import ConfigError
 
 app = typer.Typer(help="List the benchmarks, install what they need, check their data.", no_args_is_help=True)
 PROBLEMS = 10
-"""Problems that are printed; all of them are in the JSON."""
+"""The most problems printed; the JSON has all."""
 OptionOption = Annotated[
     list[str] | None,
     typer.Option("-c", "--set", metavar="KEY=VALUE", help="An option of the benchmark: -c data=FILE. Repeatable."),
@@ -33,17 +33,18 @@ def list_benchmarks(as_json: JsonOption = False) -> None:
 
     benchmarks = {name: import_module(f"seasoned.lab.benchmarks.{name}") for name in NAMES}
     benchmarks |= {name: plugin for name, plugin in loaded("benchmarks") if name not in NAMES}
-    about = {
-        name: _about(name, sys.modules.get(getattr(one, "__module__", ""), one)) for name, one in benchmarks.items()
+    descriptions = {
+        name: _description(name, sys.modules.get(getattr(one, "__module__", ""), one))
+        for name, one in benchmarks.items()
     }
     if as_json:
-        print_json([{"name": name, "about": text} for name, text in about.items()])
+        print_json([{"name": name, "about": text} for name, text in descriptions.items()])
         return
-    for name, text in about.items():
+    for name, text in descriptions.items():
         tell(f"{name:<8} {text}")
 
 
-def _about(name: str, module: object) -> str:
+def _description(name: str, module: object) -> str:
     """The first paragraph of a module's docstring, without the benchmark's name before it."""
     text = " ".join((module.__doc__ or "").split("\n\n")[0].split())
     return text[len(name) + 2 :] if text.lower().startswith(f"{name}: ") else text
@@ -110,11 +111,11 @@ def install(
 
     from seasoned.lab.benchmarks.install import install as make
 
-    there = make(name, progress=lambda words: typer.echo(words, err=True), python=python or sys.executable)
+    python_path = make(name, progress=lambda words: typer.echo(words, err=True), python=python or sys.executable)
     if as_json:
-        print_json({"benchmark": name, "python": str(there)})
+        print_json({"benchmark": name, "python": str(python_path)})
     else:
-        typer.echo(there)
+        typer.echo(python_path)
 
 
 @app.command("generate")
@@ -131,7 +132,7 @@ def generate(
     """Generate new games, and prove each by playing it to the end."""
     if name != "alfworld":
         raise ConfigError(
-            f"games are generated for alfworld, not for {name!r}; the others bring data or are generated anyway"
+            f"games are generated for alfworld, not for {name!r}; other benchmarks have data or generate their tasks"
         )
     from seasoned.lab.benchmarks.alfworld.games import generate as make
 
@@ -175,7 +176,7 @@ def attack(
 
     chosen = [each for each in DEFENCES if each in (defence or ["off", "patterns", "on"])]
     if unknown := set(defence or ()) - set(DEFENCES):
-        raise ConfigError(f"a defence is one of {', '.join(DEFENCES)}, and was {min(unknown)!r}")
+        raise ConfigError(f"a defence is one of {', '.join(DEFENCES)}, but got {min(unknown)!r}")
     attacks = load_attacks(scene)
     with ExitStack() as stack:
         llm = replies = None
@@ -183,16 +184,16 @@ def attack(
             folder = store or f"{stack.enter_context(tempfile.TemporaryDirectory())}/replies.db"
             llm, replies = stack.enter_context(closing(LateModel(model))), stack.enter_context(Store(folder))
         tried = attack_all(attacks, chosen, llm, lambda words: typer.echo(words, err=True), replies)
-    found = {"model": model, **summary(tried)}
+    results = {"model": model, **summary(tried)}
     if as_json:
         each = [
             {"attack": one.attack.name, "scene": one.attack.scene, "defence": one.defence, "succeeded": one.succeeded}
             for one in tried
         ]
-        print_json({**found, "each": each})
+        print_json({**results, "each": each})
         return
-    tell(f"{found['attacks']} attacks, of which the patterns flag {found['flagged_by_patterns']}; model: {model}")
-    for name, result in found["defences"].items():
+    tell(f"{results['attacks']} attacks, of which the patterns flag {results['flagged_by_patterns']}; model: {model}")
+    for name, result in results["defences"].items():
         tell(f"{name:<9} {result['succeeded']} of {result['n']} succeed")
 
 
@@ -200,22 +201,22 @@ def benchmark_options(settings: Sequence[str]) -> dict[str, Any]:
     """The options of a benchmark from `key=value` settings; as in a recipe, a key may begin with `benchmark.`.
 
     Raises:
-        ConfigError: one is not of that form, or of another section.
+        ConfigError: a setting has another form, or belongs to another section.
     """
     from seasoned.lab.run.recipe import settings_of
 
     named = []
     for setting in settings:
-        own = setting.strip().removeprefix("benchmark.")
-        key, sign, _ = own.partition("=")
+        option = setting.strip().removeprefix("benchmark.")
+        key, sign, _ = option.partition("=")
         if not sign or not key:
             raise ConfigError(f"expected an option of the benchmark as key=value, such as data=FILE; got {setting!r}")
         if "." in key:
             raise ConfigError(
-                f"-c sets options of the benchmark here, such as data=FILE, and {key.strip()} is none: it belongs to "
-                f"the section {key.partition('.')[0].strip()!r} of a recipe"
+                f"-c sets options of the benchmark here, such as data=FILE, but {key.strip()} belongs to the section "
+                f"{key.partition('.')[0].strip()!r} of a recipe"
             )
-        named.append(f"benchmark.{own}")
+        named.append(f"benchmark.{option}")
     named_options: dict[str, Any] = settings_of(named).get("benchmark", {})
     return named_options
 

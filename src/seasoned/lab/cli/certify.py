@@ -68,11 +68,11 @@ def certify(
     directory = find_run(run, runs)
     gate = None
     if tasks is not None or crossfit is not None:
-        usual = GateSettings()
-        gate = GateSettings(tasks=tasks or usual.tasks, crossfit=crossfit or 0)
+        defaults = GateSettings()
+        gate = GateSettings(tasks=tasks or defaults.tasks, crossfit=crossfit or 0)
     with open_store(store, must_exist=True) as opened:
-        made = make(directory, opened, conditions=condition or (), gate=gate, quiet=quiet)
-        _tell(made, opened, as_json, path=str(directory / "certificate.json"))
+        certificate = make(directory, opened, conditions=condition or (), gate=gate, quiet=quiet)
+        _report(certificate, opened, as_json, path=str(directory / "certificate.json"))
 
 
 def audit(
@@ -94,9 +94,9 @@ def audit(
     with open_store(store, must_exist=True) as opened:
         summary = make(directory, opened, conditions=condition or (), quiet=quiet)
     if as_json:
-        told = summary.to_json()
-        wanted = ("headline", "remarks", "conditions", "pairs")
-        print_json({"path": str(directory / "audit"), **{key: told[key] for key in wanted}})
+        fields = summary.to_json()
+        keys = ("headline", "remarks", "conditions", "pairs")
+        print_json({"path": str(directory / "audit"), **{key: fields[key] for key in keys}})
         return
     from rich.console import Console
 
@@ -112,11 +112,11 @@ def _check(file: Path, store: str, model: str, as_json: bool) -> None:
 
     certificate = read_certificate(file)
     with open_store(store, must_exist=True) as opened:
-        _tell(certificate, opened, as_json, path=str(file), model=model)
+        _report(certificate, opened, as_json, path=str(file), model=model)
 
 
-def _tell(certificate: Certificate, store: Store, as_json: bool, path: str, model: str = "") -> None:
-    """Show a certificate and what breaks it today, as when a gate was decided and its lessons were edited since."""
+def _report(certificate: Certificate, store: Store, as_json: bool, path: str, model: str = "") -> None:
+    """Show a certificate and its current problems, such as lessons that were edited since the gate's decision."""
     from seasoned.lab.run.rundir import prompts_digest
     from seasoned.proof.certificate import check
 
@@ -137,14 +137,14 @@ def _show(certificate: Certificate, problems: list[str], as_json: bool, path: st
             }
             for claim in certificate.claims
         ]
-        about = {"path": path, "run": certificate.run, "deployed": certificate.deployed}
-        print_json({**about, "valid": not problems, "problems": problems, "claims": claims})
+        header = {"path": path, "run": certificate.run, "deployed": certificate.deployed}
+        print_json({**header, "valid": not problems, "problems": problems, "claims": claims})
         return
     for claim in certificate.claims:
         last = claim.looks[-1] if claim.looks else None
-        said = f"{last.won} won, {last.lost} lost of {last.tasks}, p = {last.p:.3g}" if last else "no look"
+        counts = f"{last.won} won, {last.lost} lost of {last.tasks}, p = {last.p:.3g}" if last else "no look"
         name = f"{claim.condition} {claim.block}".rstrip()
-        tell(f"{name}: {said}: {'promoted' if claim.promoted else 'not promoted'}")
+        tell(f"{name}: {counts}: {'promoted' if claim.promoted else 'not promoted'}")
     for problem in problems:
         tell(f"no longer holds: {problem}")
     if not problems:

@@ -1,4 +1,4 @@
-"""`seasoned demo`: the main job, on the local model, in front of the user."""
+"""`seasoned demo`: an agent learns in front of the user, with the local model."""
 
 from __future__ import annotations
 

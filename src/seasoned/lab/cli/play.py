@@ -1,6 +1,6 @@
 """`seasoned play`: a person plays a task in the terminal.
 
-Always holds: what a person types and what an environment says is shown as plain text, never as markup.
+Always holds: text from the person and the environment is shown as plain text, never as markup.
 """
 
 from __future__ import annotations
@@ -44,13 +44,13 @@ def play(
     from seasoned.llm.opening import ModelSettings
 
     loaded = load_benchmark(benchmark, benchmark_options(setting or []), seed=seed)
-    found = _meant([*loaded.test, *loaded.train], task, benchmark) if task else loaded.test[0]
+    chosen = _meant([*loaded.test, *loaded.train], task, benchmark) if task else loaded.test[0]
     with ExitStack() as stack:
         models = {"user": stack.enter_context(opening.open_llm(ModelSettings(model=user)))} if user else {}
         made = loaded.with_models(False, models) if loaded.with_models else loaded.make_env(False)
         env = stack.enter_context(closing(made))
-        observation, info = env.reset(found)
-        tell(f"{found.id}\n\n{loaded.instruction}\n\n{observation}")
+        observation, info = env.reset(chosen)
+        tell(f"{chosen.id}\n\n{loaded.instruction}\n\n{observation}")
         steps = 0
         tools: Sequence[Mapping[str, Any]] = ()
         while True:
@@ -75,7 +75,7 @@ def play(
 
 
 def _possible(name: str, info: Mapping[str, Any], tools: Sequence[Mapping[str, Any]]) -> str:
-    """What can be done: the choices, and the tools with their arguments; with a name, all about that tool."""
+    """The possible actions: the choices, and the tools with their arguments; with a name, the full tool."""
     for tool in tools:
         if tool["name"] == name:
             return (
@@ -83,11 +83,11 @@ def _possible(name: str, info: Mapping[str, Any], tools: Sequence[Mapping[str, A
             )
     free = [f"{info['free']}[words]"] if info.get("free") else []
     calls = [f"{tool['name']}({', '.join(tool['parameters'].get('properties', {}))})" for tool in tools]
-    return "\n".join([*free, *info.get("choices", []), *calls]) or "It is not said what can be done here."
+    return "\n".join([*free, *info.get("choices", []), *calls]) or "The possible actions are not known here."
 
 
 def _meant(tasks: Sequence[Task], wanted: str, benchmark: str) -> Task:
-    """The task with this id, else the only one whose id begins with it, else the only one whose id has it inside.
+    """The task with this id, else the only one whose id begins with `wanted`, else the only one whose id contains it.
 
     Raises:
         ConfigError: there is none, or there are several.
@@ -100,7 +100,7 @@ def _meant(tasks: Sequence[Task], wanted: str, benchmark: str) -> Task:
     if len(candidates) > 1:
         some = ", ".join(task.id for task in candidates[:_NAMED]) + (", .." if len(candidates) > _NAMED else "")
         raise ConfigError(
-            f"{len(candidates):,} tasks of {benchmark} have {wanted!r} in their ids: {some}; give one id whole"
+            f"{len(candidates):,} tasks of {benchmark} have {wanted!r} in their ids: {some}; give a full id"
         )
     return candidates[0]
 

@@ -1,4 +1,4 @@
-"""`seasoned run`: an experiment from a recipe, new or resumed, whole or up to a stage for a person to look."""
+"""`seasoned run`: an experiment from a recipe, new or resumed, complete or up to a stage."""
 
 from __future__ import annotations
 
@@ -97,8 +97,8 @@ def run(
     """
     del unsafe
     directory = None if resume is None else find_run(resume, runs)
-    given = {"limit": limit, "run_limits.cost": cost_limit, "llm.model": model}
-    settings = [*(setting or []), *(f"{key}={value}" for key, value in given.items() if value is not None)]
+    options = {"limit": limit, "run_limits.cost": cost_limit, "llm.model": model}
+    settings = [*(setting or []), *(f"{key}={value}" for key, value in options.items() if value is not None)]
     sweep = combinations(settings)
     if len(sweep) > 1:
         if directory is not None or as_json:
@@ -109,8 +109,8 @@ def run(
             if dry_run:
                 _count(one, False)
             else:
-                own = one.model_copy(update={"name": f"{one.name}-{name}"})
-                execute(own, None, store=store, runs=runs, until=until, quiet=quiet, on=on)
+                named_recipe = one.model_copy(update={"name": f"{one.name}-{name}"})
+                execute(named_recipe, None, store=store, runs=runs, until=until, quiet=quiet, on=on)
         return
     chosen = chosen_recipe(recipe, settings, directory, profile or "")
     if redo and directory is None:
@@ -134,7 +134,7 @@ def execute(
     until: Stage = "evaluate",
     on: str = "",
 ) -> None:
-    """Run, up to a stage, and print the result; say how to go on when it is stopped."""
+    """Run up to a stage, and print the result, or how to resume if the run is stopped."""
     from seasoned.lab.report.stats import require
     from seasoned.lab.run.experiment import check_start
     from seasoned.lab.run.experiment import run as run_experiment
@@ -149,10 +149,10 @@ def execute(
     if is_missing(store):
         check_start(plan)
     with open_store(store) as opened:
-        wanted: dict[str, Any] = {"resume": directory, "redo": redo, "quiet": quiet, "until": until, "on": on}
+        options: dict[str, Any] = {"resume": directory, "redo": redo, "quiet": quiet, "until": until, "on": on}
         try:
-            with _stops_when_told():
-                directory = run_experiment(plan, store=opened, runs_dir=runs, **wanted)
+            with _sigterm_as_ctrl_c():
+                directory = run_experiment(plan, store=opened, runs_dir=runs, **options)
         except (SeasonedError, KeyboardInterrupt) as error:
             raise typer.Exit(_stopped(error, store)) from None
     again = f"seasoned run --resume {shlex.quote(str(directory))}{named_store(store)}"
@@ -171,7 +171,7 @@ def execute(
 
 
 def _changed_since_judged(directory: Path, store: str) -> int:
-    """How many lessons a person wrote, changed or removed after the newest attempt of a run that was judged."""
+    """How many lessons a person wrote, changed or removed after the newest attempt of a complete run."""
     from seasoned.lab.run.outputs import SUMMARY
     from seasoned.store.pages import attempt_page
     from seasoned.types import by_person
@@ -191,10 +191,10 @@ def _changed_since_judged(directory: Path, store: str) -> int:
 
 
 def check_store(directory: Path, store: str) -> None:
-    """See that there is a store to go on with, before one is made that holds nothing of the run.
+    """Check that the store exists, before an empty one is made for a run that is resumed.
 
     Raises:
-        ConfigError: there is none; the one the run was begun with is named.
+        ConfigError: it does not; the message names the store that the run was begun with.
     """
     from seasoned.lab.run.redo import not_held
     from seasoned.lab.run.rundir import MANIFEST
@@ -204,7 +204,7 @@ def check_store(directory: Path, store: str) -> None:
 
 
 def show_run(directory: Path, as_json: bool) -> None:
-    """Print a complete run: its tables and where its files are."""
+    """Print a complete run: its tables and the paths of its files."""
     from seasoned.lab.run.outputs import read_summary
 
     summary = read_summary(directory)
@@ -221,22 +221,22 @@ def show_run(directory: Path, as_json: bool) -> None:
 
 
 def brief(directory: Path, summary: Summary) -> dict[str, Any]:
-    """The path of a run and the heart of its summary."""
-    wanted = ("headline", "conditions", "pairs", "gates", "training", "cached_share")
+    """The paths of a run's files and the main fields of its summary."""
+    keys = ("headline", "conditions", "pairs", "gates", "training", "cached_share")
     fields = summary.to_json()
     files = {
         "path": str(directory),
         "summary": str(directory / "summary.json"),
         "report": str(directory / "report.html"),
     }
-    return {**files, **{key: fields[key] for key in wanted}}
+    return {**files, **{key: fields[key] for key in keys}}
 
 
 def chosen_recipe(path: Path | None, settings: list[str], directory: Path | None, profile: str = "") -> Recipe:
-    """The recipe of a file with settings over it, or the one of a run that goes on.
+    """The recipe of a file with settings applied, or the recipe of a run to resume.
 
     Raises:
-        ConfigError: if neither or both are given, or a run would go on under other settings.
+        ConfigError: neither or both are given, or a run would be resumed with other settings.
     """
     from seasoned.lab.run.recipe import load_recipe
     from seasoned.lab.run.rundir import check_resumable
@@ -256,8 +256,8 @@ def _count(recipe: Recipe, as_json: bool) -> None:
 
     plan = make_plan(recipe, dry=True)
     check_start(plan, dry=True)
-    for said in plan.idle:
-        tell(said, err=True)
+    for sentence in plan.idle:
+        tell(sentence, err=True)
     tokens = estimated_tokens(plan)
     dollars = estimated_cost(recipe, tokens)
     counts: dict[str, Any] = {
@@ -268,7 +268,7 @@ def _count(recipe: Recipe, as_json: bool) -> None:
         "model_calls": plan.most_calls,
         "tokens": tokens,
         "dollars": dollars,
-        **({"gate": _finds(plan)} if plan.gated else {}),
+        **({"gate": _gate_power(plan)} if plan.gated else {}),
     }
     if as_json:
         print_json(counts)
@@ -281,27 +281,29 @@ def _count(recipe: Recipe, as_json: bool) -> None:
     )
     typer.echo(f"{counted}; nothing was run.")
     if plan.gated:
-        gate = _finds(plan)
+        gate = _gate_power(plan)
         chances = ", ".join(f"{one['won']:.0%} / {one['lost']:.0%}: {one['promoted']:.2f}" for one in gate["power"])
-        typer.echo(f"A gate of {gate['tasks']} tasks promotes lessons that win / lose so many tasks with: {chances}.")
+        typer.echo(
+            f"The probability that a gate of {gate['tasks']} tasks promotes lessons, by tasks won / lost: {chances}."
+        )
 
 
-def _finds(plan: Plan) -> dict[str, Any]:
-    """What the gate of a plan can find: the probability that lessons are promoted, by what they win and lose."""
+def _gate_power(plan: Plan) -> dict[str, Any]:
+    """The power of a plan's gate: the probability that lessons are promoted, by their shares of won and lost tasks."""
     from seasoned.proof.gate import power
 
     tasks, candidates = len(plan.blocks[0].gate), len(plan.gated)
     effects = ((0.45, 0.15), (0.25, 0.05), (0.15, 0.05), (0.1, 0.1))
-    finds = [
+    power_rows = [
         {"won": won, "lost": lost, "promoted": round(power(tasks, won, lost, candidates=candidates), 3)}
         for won, lost in effects
     ]
-    return {"tasks": tasks, "candidates": candidates, "power": finds}
+    return {"tasks": tasks, "candidates": candidates, "power": power_rows}
 
 
 @contextmanager
-def _stops_when_told() -> Iterator[None]:
-    """Makes SIGTERM, which schedulers and containers send before they kill, the same as Ctrl-C."""
+def _sigterm_as_ctrl_c() -> Iterator[None]:
+    """Treat SIGTERM, which schedulers and containers send before they kill, like Ctrl-C."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -313,7 +315,7 @@ def _stops_when_told() -> Iterator[None]:
 
 
 def _stopped(error: BaseException, store: str) -> int:
-    """Print why a run stopped and, where anything was done, how to go on; returns the exit code."""
+    """Print why a run stopped and, if anything is done, how to resume; returns the exit code."""
     from seasoned.jobs import jobs_at_work
 
     if isinstance(error, KeyboardInterrupt):
@@ -323,7 +325,7 @@ def _stopped(error: BaseException, store: str) -> int:
     for note in getattr(error, "__notes__", ()):
         typer.echo(f"{note}{named_store(store)}", err=True)
     if isinstance(error, KeyboardInterrupt) and jobs_at_work():
-        # Python would wait for the threads' replies before it ends; what has come is on disk.
+        # Python would wait for the threads' replies before it ends; finished work is on disk.
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(130)

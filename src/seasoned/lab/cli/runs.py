@@ -1,4 +1,4 @@
-"""`seasoned runs`: what was run, and what it found."""
+"""`seasoned runs`: lists, shows, compares and exports runs."""
 
 from __future__ import annotations
 
@@ -149,21 +149,27 @@ def export(
     from seasoned.lab.report.rows import final
     from seasoned.lab.run.outputs import read_rows, read_summary, read_trajectories
 
-    del form  # there is one so far
+    del form  # there is only one format
     directory = find_run(run, runs)
-    about = read_summary(directory).run
+    description = read_summary(directory).run
     rows = read_rows(directory)
     tested = final(rows)
-    there = list(dict.fromkeys(row.condition for row in tested))
-    wanted = condition or there
-    if unknown := [name for name in wanted if name not in there]:
-        raise ConfigError(f"the run {directory.name} tested no condition {unknown[0]!r}; it tested {', '.join(there)}")
-    attempts = read_trajectories(directory, {row.trajectory_id for row in tested if row.condition in wanted})
+    tested_conditions = list(dict.fromkeys(row.condition for row in tested))
+    chosen = condition or tested_conditions
+    if unknown := [name for name in chosen if name not in tested_conditions]:
+        raise ConfigError(
+            f"the run {directory.name} tested no condition {unknown[0]!r}; it tested {', '.join(tested_conditions)}"
+        )
+    attempts = read_trajectories(directory, {row.trajectory_id for row in tested if row.condition in chosen})
     logs = []
-    for name in dict.fromkeys(wanted):
-        path = output if len(there) == 1 or condition == [name] else output.with_stem(f"{output.stem}-{_plain(name)}")
+    for name in dict.fromkeys(chosen):
+        path = (
+            output
+            if len(tested_conditions) == 1 or condition == [name]
+            else output.with_stem(f"{output.stem}-{_plain(name)}")
+        )
         check_output(path)
-        count = write_log(path, about, name, rows, attempts)
+        count = write_log(path, description, name, rows, attempts)
         logs.append({"condition": name, "file": str(path), "samples": count})
         if not as_json:
             tell(f"{path}: {many(count, 'sample')} of {name}")
@@ -172,7 +178,7 @@ def export(
 
 
 def _plain(condition: str) -> str:
-    """A condition as a part of a file's name."""
+    """A condition's name for use in a file name."""
     return "".join(letter if letter.isalnum() or letter in "-_=" else "-" for letter in condition).strip("-")
 
 
@@ -190,11 +196,11 @@ def check(folder: Path) -> tuple[str, bool, str]:
     """A line of `seasoned doctor`: whether the summaries of the complete runs can be read."""
     from seasoned.lab.run.outputs import SUMMARY, read_summary
 
-    there = all_runs(folder)
-    complete = [directory for directory in there if (directory / SUMMARY).is_file()]
+    directories = all_runs(folder)
+    complete = [directory for directory in directories if (directory / SUMMARY).is_file()]
     for directory in complete:
         try:
             read_summary(directory)
         except ConfigError as error:
             return "runs", False, str(error)
-    return "runs", True, f"{len(there)} in {folder}, {len(complete)} complete"
+    return "runs", True, f"{len(directories)} in {folder}, {len(complete)} complete"

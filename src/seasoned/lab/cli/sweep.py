@@ -1,7 +1,7 @@
-"""Sweeps: `-c train=20,40,80` is a run for each value, and for each combination where several settings have several.
+"""Sweeps: `-c train=20,40,80` makes a run for each value, or for each combination of several settings.
 
-Always holds: only numbers and true or false are taken apart, so a text with a comma stays a text; each run bears its
-values in its name.
+Always holds: only numbers and true or false are split, so a text with a comma stays a text; the name of each run
+contains its values.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ _VALUES = re.compile(r"\s*(?:[+-]?\d[\d_]*(?:\.\d+)?|true|false)(?:\s*,\s*(?:[+-
 
 
 def combinations(settings: Sequence[str]) -> list[list[str]]:
-    """The settings of each run; one list where nothing is swept."""
+    """The settings of each run; one list if no setting has several values."""
     choices = []
     for setting in settings:
         key, sign, values = setting.partition("=")
@@ -24,6 +24,6 @@ def combinations(settings: Sequence[str]) -> list[list[str]]:
 
 
 def label(chosen: Sequence[str], settings: Sequence[str]) -> str:
-    """What tells one run of a sweep from the others: "train20-seeds2"."""
-    own = (one.partition("=") for one, given in zip(chosen, settings, strict=True) if one != given)
-    return "-".join(key.rpartition(".")[2].strip() + value for key, _, value in own)
+    """The label that distinguishes a run of a sweep: "train20-seeds2"."""
+    changed = (one.partition("=") for one, given in zip(chosen, settings, strict=True) if one != given)
+    return "-".join(key.rpartition(".")[2].strip() + value for key, _, value in changed)

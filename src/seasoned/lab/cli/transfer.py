@@ -1,7 +1,7 @@
-"""`seasoned transfer`: what a run learned on one family of tasks, adapted to another (ExpeL, section 4.4).
+"""`seasoned transfer`: adapts the insights of a run to another family of tasks (ExpeL, section 4.4).
 
-Always holds: the run and its lessons stay as they are; what is adapted is one pool, the insights of one fold after all
-its training; what is written is a file of lessons that a person can read and change before a run is given it.
+Always holds: the run and its lessons stay as they are; the insights come from one pool, that of one fold after all its
+training; the result is a file of lessons that a person can read and change before a run uses it.
 """
 
 from __future__ import annotations
@@ -64,9 +64,9 @@ def transfer(
 
     directory = find_run(source, runs)
     file = output or directory / f"lessons-for-{target}.jsonl"
-    check_output(file)  # before a model is paid
-    own = [one for one in setting or [] if one.partition("=")[0].partition(".")[0].strip() != "benchmark"]
-    recipe = load_recipe(directory / "config.toml", own)
+    check_output(file)  # before paying for a model
+    run_settings = [one for one in setting or [] if one.partition("=")[0].partition(".")[0].strip() != "benchmark"]
+    recipe = load_recipe(directory / "config.toml", run_settings)
     new = load_benchmark(target, settings_of(setting or []).get("benchmark", {}), seed=0)
     old = load_benchmark(recipe.benchmark.name, recipe.benchmark.options, seed=recipe.seeds[0])
     if new.manner != "act" or old.manner != "act":
@@ -92,9 +92,9 @@ def transfer(
 
 
 def _shown(worked: Sequence[Trajectory], wanted: int) -> tuple[Trajectory, ...]:
-    """So many worked attempts, those first that are the first of their category, or where there is none of an answer.
+    """Worked attempts for the prompt, first one of each category (or answer, without categories), then others.
 
-    The first of each kind are always shown: with a verdict left out, no insight would be about it.
+    One of each kind is always shown, even beyond `wanted`, since insights would miss a kind that is left out.
     """
     kinds: dict[str, Trajectory] = {}
     for each in worked:
@@ -104,15 +104,15 @@ def _shown(worked: Sequence[Trajectory], wanted: int) -> tuple[Trajectory, ...]:
 
 
 def _insights(store: Store, recipe: Recipe, run: str, scope: str | None) -> tuple[str, list[Lesson]]:
-    """One pool of a run, with its insights: the one that is named, or the first of those after all training.
+    """A pool of a run and its insights: the pool `scope`, or the first one after all training that has insights.
 
     Raises:
-        ConfigError: if it holds none.
+        ConfigError: there are no insights.
     """
     blocks = [f"{run}/s{seed}f{fold}/" for seed in recipe.seeds for fold in range(max(recipe.folds, 1))]
-    there = [name for block in blocks for name in store.scopes() if name.startswith(block)]
-    # An earlier point of a learning curve has its number of training tasks in its name.
-    for name in [scope] if scope else [name for name in there if "@" not in name.rsplit("/", 1)[-1]]:
+    pools = [name for block in blocks for name in store.scopes() if name.startswith(block)]
+    # The pool of an earlier point of a learning curve has "@" and the number of training tasks in its name.
+    for name in [scope] if scope else [name for name in pools if "@" not in name.rsplit("/", 1)[-1]]:
         if insights := store.lessons(name, kind="insight", status="active"):
             return name, insights
     what = f"the pool {scope}" if scope else f"the run {run}"

@@ -1,7 +1,7 @@
-"""AutoGuide (Fu et al., 2024) as ERL describes it: guidelines for contexts, from a failure beside a success.
+"""AutoGuide (Fu et al., 2024) as ERL describes it: guidelines for contexts, from a failure and a success.
 
 Always holds: recalled guidelines fit the context of the last observation, and nothing is recalled if none fits; a
-failure gives at most one guideline; nothing that comes from an attempt at a task is recalled for that task.
+failure gives at most one guideline; no lesson from an attempt at a task is recalled for that task.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ log = logging.getLogger(__name__)
 By = Literal["llm", "embedding"]
 
 LAST = 2
-"""Steps that tell in which context an attempt is."""
+"""How many last steps show the context of an attempt."""
 NOTHING = ("", "OK.")
-"""Observations that say nothing: then what was done tells the context."""
+"""Observations without information; the last steps then show the context."""
 _HEADING = "In a situation like this, at other tasks:"
 _STEP = 300  # characters of each part of a step
-_TASK = 600  # characters of the task that tell in which context an attempt is
+_TASK = 600  # characters of the task that show the context of an attempt
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class AutoGuide:
 
     Args:
         llm: extracts the guidelines; with `by="llm"`, it identifies the context at each turn.
-        about: what kind of tasks these are.
+        about: the kind of tasks.
         worked: attempts with the context and guideline that they should give; see `write_guideline`.
         begins: the words that every guideline begins with; see `write_guideline`.
         goal: extracts the goal from a task's text when most of it is something else, such as a room's furniture.
@@ -57,13 +57,13 @@ class AutoGuide:
         least: with `embedding`, the least cosine of a context that fits.
         room: tokens of both attempts of a pair in a prompt. None: three quarters of a long window,
             or 2,400.
-        contexts_room: tokens of known contexts in a prompt; of more, the nearest are shown, or the newest if the pool
-            has no embedder. None: three quarters of a long window, or 1,500.
+        contexts_room: tokens of known contexts in a prompt; if there are more, the nearest are shown, or the newest if
+            the pool has no embedder. None: three quarters of a long window, or 1,500.
         max_tokens: tokens of a reply.
         same_task: recall lessons also for the task that they come from. For recurring work; never in an evaluation.
 
     Raises:
-        ConfigError: a number is out of range, `by` is none of those above, or `worked` has none; see `worked_pair`.
+        ConfigError: a number is out of range, `by` is unknown, or `worked` has no pair; see `worked_pair`.
     """
 
     name: ClassVar[str] = "autoguide"
@@ -88,43 +88,43 @@ class AutoGuide:
             worked_pair(self.worked[0])
 
     def learn(self, trajectories: Sequence[Trajectory], pool: ExperiencePool) -> None:
-        """Write a guideline for each failure at a task that was also solved, from it and the task's first success.
+        """Write a guideline for each failure at a task that was also solved, by comparison with its first success.
 
-        A pair that was learned from is skipped. An equal guideline for an equal context is not stored again: its
-        importance rises by one.
+        A pair that was learned from is skipped. An equal guideline for an equal context is not stored again, but
+        increases the importance by one.
 
         Raises:
             LLMError: the model failed other than by a reply's form or a prompt's length; earlier guidelines stay.
-            StoreError: when the pool is read-only; then no model is called.
+            StoreError: the pool is read-only; no model is called.
         """
         pool.writable()
         earlier = attempts_before(trajectories, pool) if self.same_task else ()
         pairs = plan_calls(trajectories, earlier=earlier, chunk=1, seed=0, successes=False)
         if not pairs:
-            few = "no task was both failed and solved, so there is nothing to learn guidelines from"
-            log.warning(few)
-            pool.passed_over(few)
-        # Deleted ones too: what a person removed is not written again.
+            problem = "no task was both failed and solved, so there is nothing to learn guidelines from"
+            log.warning(problem)
+            pool.passed_over(problem)
+        # Including deleted guidelines, so that what a person removed is not written again.
         known = {source for lesson in pool.lessons("guideline", status=None) for source in lesson.sources}
         unused: dict[str, str] = {}
         cuts = Cuts()
         for pair in pairs:
             if pair.attempts[0].id not in known:
-                said = self._write(pair, cuts)
-                if isinstance(said, str):
-                    log.warning("no guideline from %s: %s", pair, said)
-                    pool.passed_over(f"no guideline from {pair}: {said}")
-                    unused[pair.attempts[0].id] = said
+                result = self._write(pair, cuts)
+                if isinstance(result, str):
+                    log.warning("no guideline from %s: %s", pair, result)
+                    pool.passed_over(f"no guideline from {pair}: {result}")
+                    unused[pair.attempts[0].id] = result
                 else:
-                    _keep(pool, pair, *said)
+                    _keep(pool, pair, *result)
         if cut := said_of(cuts):
             pool.passed_over(cut)
         skip_unused(pool, trajectories, pairs, unused)
 
     def _write(self, pair: Call, cuts: Cuts) -> tuple[str, str] | str:
-        """Context and guideline of a pair, or why there are none."""
+        """The context and guideline of a pair, or the reason why there are none."""
         try:
-            said = write_guideline(
+            guideline = write_guideline(
                 self.llm,
                 pair,
                 about=self.about,
@@ -136,17 +136,17 @@ class AutoGuide:
             )
         except ContextLengthError as error:
             return f"{TOO_LONG}: {error}"
-        return said or UNUSABLE
+        return guideline or UNUSABLE
 
     def recall(self, task: Task, pool: ExperiencePool, progress: Trajectory | None = None) -> Guidance:
-        """The guidelines for the context of the last observation, and before them those without a context.
+        """The guidelines without a context, then those for the context of the last observation.
 
         Raises:
             ConfigError: `by="embedding"`, and the pool has no embedder.
             LLMError: the model failed other than by a reply's form or a prompt's length.
         """
-        own = set() if self.same_task else attempts_at(task, pool)
-        usable = [lesson for lesson in pool.lessons("guideline") if own.isdisjoint(lesson.sources)]
+        own_attempts = set() if self.same_task else attempts_at(task, pool)
+        usable = [lesson for lesson in pool.lessons("guideline") if own_attempts.isdisjoint(lesson.sources)]
         guidelines = [lesson for lesson in usable if not lesson.key][: self.k]
         usable = [lesson for lesson in usable if lesson.key]
         if usable and progress is not None and progress.steps:
@@ -172,12 +172,12 @@ class AutoGuide:
         known = self._known(list(contexts.values()), pool, now)
         if not known:
             return []
-        wanted = prompt_line(self.goal(task.text) if self.goal else task.text, _TASK)
-        places = self._identify([group[0].key for group in known], f"Task: {wanted}\n\n{now}")
+        task_text = prompt_line(self.goal(task.text) if self.goal else task.text, _TASK)
+        places = self._identify([group[0].key for group in known], f"Task: {task_text}\n\n{now}")
         return [lesson for place in places for lesson in sorted(known[place], key=lambda each: -each.importance)]
 
     def _known(self, groups: list[list[Lesson]], pool: ExperiencePool, now: str) -> list[list[Lesson]]:
-        """The groups of one context each, as many as there is room for; in a constant order where that is all."""
+        """The groups (one per context) that fit into the prompt, in a constant order."""
         sizes = [tokens(f"00. {prompt_line(group[0].key)}\n") for group in groups]
         room = self.contexts_room or room_for(self.llm, 1500)
         if sum(sizes) <= room:
@@ -195,7 +195,7 @@ class AutoGuide:
         return [groups[place] for place in sorted(chosen)]
 
     def _identify(self, contexts: Sequence[str], now: str) -> list[int]:
-        """The places of the contexts that fit, as the model says; none where its reply cannot be used."""
+        """The places of the contexts that fit, from the model; empty if its reply is unusable."""
         system = render_prompt(
             "seasoned.lab.methods",
             "autoguide_where.j2",
@@ -221,7 +221,7 @@ class AutoGuide:
 
 
 def read_places(value: Any, count: int) -> tuple[list[int], str]:
-    """The places (from 0) of the numbers in a reply, each once, and a sentence on those that are none or ""."""
+    """The places (from 0) of the numbers in a reply, each once, and a sentence on invalid numbers, or ""."""
     numbers = value.get("numbers") if isinstance(value, dict) else value
     entries = numbers if isinstance(numbers, list) else _numbers(numbers)
     if not entries and not isinstance(numbers, list):
@@ -233,23 +233,23 @@ def read_places(value: Any, count: int) -> tuple[list[int], str]:
     return places, f"{wrong} of its numbers are none of the {count} contexts" if wrong else ""
 
 
-def _numbers(said: Any) -> list[int]:
-    """The numbers of 2, "2" or "1, 2"; [] where it is anything else."""
-    if isinstance(said, int) and not isinstance(said, bool):
-        return [said]
-    words = re.split(r"[\s,;&]|\band\b", said[:200]) if isinstance(said, str) else []
+def _numbers(value: Any) -> list[int]:
+    """The numbers in 2, "2" or "1, 2"; [] for anything else."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        return [value]
+    words = re.split(r"[\s,;&]|\band\b", value[:200]) if isinstance(value, str) else []
     parts = [part for part in (word.strip("#.()[]") for word in words) if part]
     return [int(part) for part in parts] if all(part.isdecimal() and len(part) < 10 for part in parts) else []
 
 
 def _keep(pool: ExperiencePool, pair: Call, context: str, guideline: str) -> None:
-    """Store a guideline, under the words of an equal context that is there; an equal guideline gets a vote."""
+    """Store a guideline, under an equal context if there is one; an equal guideline gains importance instead."""
     sources = pair.sources
     alike = [old for old in pool.lessons("guideline") if same_words(old.key) == same_words(context)]
     same = next((old for old in alike if same_words(old.text) == same_words(guideline)), None)
     if same is not None and not same.pinned:
-        news = {"importance": same.importance + 1, "sources": tuple(dict.fromkeys((*same.sources, *sources)))}
-        pool.update(same.model_copy(update=news), why=f"said again by {pair}")
+        changes = {"importance": same.importance + 1, "sources": tuple(dict.fromkeys((*same.sources, *sources)))}
+        pool.update(same.model_copy(update=changes), why=f"said again by {pair}")
     elif same is None:
         lesson = Lesson(
             kind="guideline",

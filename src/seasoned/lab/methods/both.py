@@ -1,6 +1,6 @@
-"""Two methods as one: both learn from the same attempts, and both are recalled, one below the other.
+"""Two methods as one: both learn from the same attempts, and their guidance is combined.
 
-Always holds: each writes lessons of its own kind into the one pool, and neither knows of the other.
+Always holds: each writes lessons of its own kind into the shared pool, and neither knows the other.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Both:
-    """Methods that learn and are recalled together, in this order."""
+    """Methods that learn and recall together, in this order."""
 
     methods: tuple[Method, ...]
 
     def learn(self, trajectories: Sequence[Trajectory], pool: ExperiencePool) -> None:
-        """Let each learn."""
+        """Let each method learn."""
         for method in self.methods:
             method.learn(trajectories, pool)
 
     def recall(self, task: Task, pool: ExperiencePool, progress: Trajectory | None = None) -> Guidance:
-        """What each recalls."""
+        """The guidance of all methods."""
         recalled = Guidance()
         for method in self.methods:
             recalled += method.recall(task, pool, progress)

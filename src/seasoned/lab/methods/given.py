@@ -1,4 +1,4 @@
-"""Lessons from a file: what another run learned, what was adapted from other tasks, or what a person wrote.
+"""Lessons from a file: from another run, adapted from other tasks, or written by a person.
 
 Always holds: nothing is learned; every active lesson of the file is shown, in the order of the file.
 """
@@ -24,13 +24,13 @@ HEAD = "Lessons from earlier tasks:"
 
 @dataclass(frozen=True)
 class Given:
-    """Shows the same lessons for every task (ExpeL: those a person wrote, its table 3; transfer, section 4.4)."""
+    """Shows the same lessons for every task (ExpeL: human-written ones in table 3, transfer in section 4.4)."""
 
     name: ClassVar[str] = "given"
     lessons: tuple[Lesson, ...]
 
     def learn(self, trajectories: Sequence[Trajectory], pool: ExperiencePool) -> None:
-        """Nothing is learned."""
+        """Learn nothing."""
         del trajectories, pool
 
     def recall(self, task: Task, pool: ExperiencePool, progress: Trajectory | None = None) -> Guidance:
@@ -44,12 +44,12 @@ class Given:
 def read_lessons(path: str | Path) -> tuple[Lesson, ...]:
     """Lessons from a file of JSON lines, as `seasoned lessons export` and `seasoned transfer` write it.
 
-    A line may hold the text alone: {"text": "Look into closed places too."}. Where a lesson came from is kept in its
-    data, as its sources are no attempts of this run.
+    A line may have only a text: {"text": "Look into closed places too."}. The sources of a lesson are moved into its
+    data, since they are not attempts of this run.
 
     Raises:
         ConfigError: no file is named.
-        DataError: it cannot be read, or a line is no lesson; the sentence has its number.
+        DataError: the file cannot be read, or a line is not a lesson; the message has its number.
     """
     if not str(path):
         raise ConfigError("the condition given needs a file of lessons: -c method.given=FILE.jsonl")
@@ -62,7 +62,7 @@ def read_lessons(path: str | Path) -> tuple[Lesson, ...]:
                 lesson = Lesson.model_validate(raw)
             except (ValueError, TypeError, RecursionError) as error:
                 reason = str(error).splitlines()[0]
-                raise DataError(f"line {number} of {path} is no lesson: {reason}") from error
+                raise DataError(f"line {number} of {path} is not a lesson: {reason}") from error
             origin = {"from": lesson.sources} if lesson.sources else {}
             lessons.append(lesson.model_copy(update={"sources": (), "data": {**lesson.data, **origin}}))
     return tuple(lessons)

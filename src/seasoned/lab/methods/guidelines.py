@@ -1,7 +1,7 @@
-"""Guidelines of AutoGuide: writing one from a failure beside a success, and reading what a model wrote.
+"""Guidelines of AutoGuide: writing one from a failure and a success, and parsing the model's reply.
 
-Always holds: no reply raises; a guideline that comes out has a context, is not what the prompt quoted, whatever word of
-it was exchanged, and its context is no line of the attempts.
+Always holds: no reply raises; a guideline has a context, is not the prompt's example (even with words exchanged), and
+its context is not copied from the attempts.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ GOOD = (
     "fill in the field that the answer names and send it again, instead of sending the same form once more",
 )
 PART_CHARS = {"context": 140, "guideline": 240}
-"""Characters of each part."""
+"""The most characters of each part."""
 
-_SAID = 200  # characters of an action or observation where the attempts part
-_QUOTED = 5  # words in a row that nobody but the prompt's example says
+_STEP_CHARS = 200  # of an action or observation at the step where the attempts differ
+_QUOTED = 5  # words in a row that only the prompt's example has
 _SEEN = 8  # words in a row, if they are half of a context, that come from one attempt
 
 
@@ -47,26 +47,26 @@ def write_guideline(
     room: int = 2400,
     cuts: Cuts | None = None,
 ) -> tuple[str, str] | None:
-    """Let the model say in which context a failure and a success part, and what to do there.
+    """Let the model write the context in which a failure and a success differ, and what to do there.
 
     Args:
         llm: the model.
         pair: the two attempts, the failure first.
-        about: what kind of tasks these are.
-        worked: attempts as `worked_pair` takes them, with their context and guideline. They are shown as an exchange
-            before: a small model copies what is merely quoted.
-        begins: the words that every guideline begins with, where only such a one can help; the reply is held to them.
+        about: the kind of tasks.
+        worked: attempts for `worked_pair`, with their context and guideline. They are shown as an earlier exchange,
+            since a small model copies what is only quoted.
+        begins: the words that every guideline must begin with.
         max_tokens: of the reply.
-        room: tokens that the attempts may take together, and the worked ones as many; halved up to three times where
-            the prompt is too long.
-        cuts: how much of the attempts was left out is added here.
+        room: tokens for both attempts, and as many for the worked ones; halved up to three times if the prompt is too
+            long.
+        cuts: gets an entry on how much of the attempts was left out.
 
     Returns:
-        Context and guideline; None where the reply holds none, and that is logged.
+        Context and guideline; None if the reply has none, which is logged.
 
     Raises:
-        ConfigError: `worked` has none; see `worked_pair`.
-        LLMError: as the model raises it, but for ParseError; a ContextLengthError where the pair does not fit.
+        ConfigError: `worked` has no pair; see `worked_pair`.
+        LLMError: any error of the model but ParseError; ContextLengthError if the pair does not fit.
     """
     values = {"about": prompt_line(about, 1000), "good": GOOD, "worked": worked is not None}
     system = render_prompt("seasoned.lab.methods", "autoguide_system.j2", **values)
@@ -102,30 +102,30 @@ def read_guideline(
 ) -> tuple[str, str] | None:
     """Context and guideline of a reply, cleaned and capped.
 
-    None where one is missing, where the guideline is that of the prompt or that of `example` in its context, where it
-    begins otherwise than `begins`, in any case, or where the context is copied from what was `seen`: it would come
-    again in no other task.
+    None if one is missing, if the guideline repeats the prompt's or both repeat the `example`, if the guideline does
+    not begin with `begins` (in upper or lower case), or if the context is copied from a text in `seen`, since no other
+    task would have it.
     """
     if not isinstance(value, dict):
         return None
     context = prompt_line(str(value.get("context") or ""), chars["context"]).strip(" .:")
     guideline = prompt_line(str(value.get("guideline") or ""), chars["guideline"])
-    said = same_words(context), same_words(guideline)
-    if not all(said) or shares_run(guideline, GOOD[1], _QUOTED):
+    normalized = same_words(context), same_words(guideline)
+    if not all(normalized) or shares_run(guideline, GOOD[1], _QUOTED):
         return None
-    run = max(_SEEN, len(said[0].split()) // 2)
+    run = max(_SEEN, len(normalized[0].split()) // 2)
     if any(shares_run(context, text, run) for text in seen):
         return None
-    if example is not None and said == (same_words(example[0]), same_words(example[1])):
+    if example is not None and normalized == (same_words(example[0]), same_words(example[1])):
         return None
     return (context, guideline) if guideline.casefold().startswith(begins.casefold()) else None
 
 
 def shares_run(text: str, other: str, run: int) -> bool:
-    """Whether so many words in a row stand in both texts, however long: nobody writes them twice by chance."""
+    """Whether both texts contain the same `run` words in a row, which hardly happens by chance."""
     words, others = all_words(text), all_words(other)
-    there = {others[place : place + run] for place in range(len(others) - run + 1)}
-    return any(words[place : place + run] in there for place in range(len(words) - run + 1))
+    runs = {others[place : place + run] for place in range(len(others) - run + 1)}
+    return any(words[place : place + run] in runs for place in range(len(words) - run + 1))
 
 
 def _size(pair: Call, room: int) -> int:
@@ -135,7 +135,7 @@ def _size(pair: Call, room: int) -> int:
 def _pair(pair: Call, room: int) -> str:
     failed, succeeded = pair.attempts
     limit = TOKEN * room // 2
-    same = sum(1 for _ in takewhile(_alike, zip(failed.steps, succeeded.steps, strict=False)))
+    same = sum(1 for _ in takewhile(_same_action, zip(failed.steps, succeeded.steps, strict=False)))
     return render_prompt(
         "seasoned.lab.methods",
         "autoguide_pair.j2",
@@ -147,16 +147,16 @@ def _pair(pair: Call, room: int) -> str:
 
 
 def _step(steps: Sequence[Step], place: int) -> dict[str, str]:
-    """What was done at a place and what was said to it; {} where nothing was."""
+    """The action and observation of a step; {} if there is none."""
     if place >= len(steps) or not steps[place].action.strip():
         return {}
     return {
-        "action": prompt_line(steps[place].action, _SAID),
-        "observation": prompt_line(steps[place].observation, _SAID),
+        "action": prompt_line(steps[place].action, _STEP_CHARS),
+        "observation": prompt_line(steps[place].observation, _STEP_CHARS),
     }
 
 
-def _alike(steps: tuple[Step, Step]) -> bool:
+def _same_action(steps: tuple[Step, Step]) -> bool:
     return steps[0].action == steps[1].action
 
 

@@ -1,7 +1,7 @@
-"""Notes that a rule reads off what attempts observed, and another shows at the turn where they help (ours).
+"""Notes that a rule reads off observations, and another rule shows at the turns where they help (ours).
 
-No model writes a note, so a note is as true as the observations it counts. Always holds: notes are learned and found as
-`ExpNote` does it; a note whose line is empty at a turn is not recalled at that turn.
+No model writes a note, so a note is as reliable as the observations it counts. Always holds: notes are learned and
+found as in `ExpNote`; a note whose line is empty at a turn is not recalled at that turn.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ if TYPE_CHECKING:
     from seasoned.pool import ExperiencePool
 
 Line = Callable[[str, Sequence[Step], str, Mapping[str, int]], str]
-"""Of the task's text, the steps so far, a note's key and its counted values, the line to show; "" for none."""
+"""From the task's text, the steps so far, a note's key and its counted values: the line to show, or "" for none."""
 
 
 @dataclass(frozen=True)
 class Observed:
-    """Counts what attempts observed under keys, and shows the counts as the benchmark's rule says.
+    """Counts observations under keys, and shows the counts by the benchmark's rule.
 
     Args:
         notes: reads the observations, and finds the notes for a task.
-        line: writes what is shown of a note at a turn.
+        line: writes the line for a note at a turn.
     """
 
     name: ClassVar[str] = "observed"
@@ -34,15 +34,15 @@ class Observed:
     line: Line
 
     def learn(self, trajectories: Sequence[Trajectory], pool: ExperiencePool) -> None:
-        """Count what the trajectories observed."""
+        """Count the observations of the trajectories."""
         self.notes.learn(trajectories, pool)
 
     def recall(self, task: Task, pool: ExperiencePool, progress: Trajectory | None = None) -> Guidance:
-        """The notes that help at this turn, before the first one without `progress`."""
-        found = self.notes.recall(task, pool).lessons
+        """The notes that help at this turn; without `progress`, at the first turn."""
+        candidates = self.notes.recall(task, pool).lessons
         steps = progress.steps if progress else ()
-        lines = [self.line(task.text, steps, note.key, note.data.get("values", {})) for note in found]
-        shown = [(note, line) for note, line in zip(found, lines, strict=True) if line]
+        lines = [self.line(task.text, steps, note.key, note.data.get("values", {})) for note in candidates]
+        shown = [(note, line) for note, line in zip(candidates, lines, strict=True) if line]
         if not shown:
             return Guidance()
         notes = tuple(note for note, _ in shown)

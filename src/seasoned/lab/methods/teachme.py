@@ -1,7 +1,7 @@
 """TeachMe as ExpNote's baseline (Dalvi et al., 2022): facts of a knowledge base, looked up for the question.
 
 The facts come from a CSV in ConceptNet's form: tab-separated URI, relation, start, end, JSON. Always holds: a line of
-another form is skipped, never guessed at; nothing is learned.
+another form is skipped; nothing is learned.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from seasoned.types import Guidance, Task, Trajectory
 if TYPE_CHECKING:
     from seasoned.pool import ExperiencePool
 
-_SAYS = {
+_RELATION_TEXTS = {
     "IsA": "is a kind of",
     "PartOf": "is a part of",
     "HasA": "has",
@@ -46,8 +46,8 @@ _SAYS = {
 }
 
 
-# Words that a knowledge base has facts about ("a is a kind of letter") and no question is about.
-_LITTLE = frozenset(
+# The knowledge base has facts about these words ("a is a kind of letter"), but no question is about them.
+_STOP_WORDS = frozenset(
     split_words(
         "a an the and or but if so as at by for from in into of off on out over to up with about after before between "
         "than then this that these those there here what which who whom whose when where why how is am are was were be "
@@ -73,10 +73,10 @@ class TeachMe:
         """Facts about the words of the task, except words such as "the": first one for each word, then a second one.
 
         Raises:
-            DataError: if the file is missing or holds no fact of the language.
+            DataError: the file is missing or has no fact in the language.
         """
         index = read_facts(self.facts, self.language)
-        words = set(split_words(task.text)) - _LITTLE
+        words = set(split_words(task.text)) - _STOP_WORDS
         ranked: list[tuple[int, float, str]] = []
         for known in (index[word] for word in words if word in index):
             facts = sorted(set(known), key=lambda fact: (-fact[0], fact[1]))[: self.k]
@@ -94,11 +94,11 @@ def read_facts(path: str, language: str) -> dict[str, list[tuple[float, str]]]:
     """Facts by subject word: {word: [(weight, sentence)]}. Lines of another form or language are skipped.
 
     Raises:
-        DataError: if the file cannot be read, is a pickle, or holds no fact of the language.
+        DataError: the file cannot be read, is a pickle, or has no fact in the language.
     """
     facts: dict[str, list[tuple[float, str]]] = defaultdict(list)
     try:
-        with Path(path).open("rb") as raw:  # a whole knowledge base does not fit into memory, so it is read as it comes
+        with Path(path).open("rb") as raw:  # only the head, since a knowledge base may not fit into memory
             refuse_pickle(Path(path), raw.read(1024))
         with Path(path).open(encoding="utf-8", errors="replace", newline="") as file:
             for row in csv.reader(file, delimiter="\t", quoting=csv.QUOTE_NONE):
@@ -122,7 +122,7 @@ def _fact(row: list[str], language: str) -> tuple[str, float, str] | None:
     start, end = _term(row[2], language), _term(row[3], language)
     if not start or not end or not relation:
         return None
-    says = _SAYS.get(relation) or re.sub(r"(?<=[a-z])(?=[A-Z])", " ", relation).replace("_", " ").lower()
+    says = _RELATION_TEXTS.get(relation) or re.sub(r"(?<=[a-z])(?=[A-Z])", " ", relation).replace("_", " ").lower()
     try:
         weight = float(json.loads(row[4])["weight"]) if len(row) > 4 else 1.0
     except (ValueError, KeyError, TypeError):

@@ -1,7 +1,7 @@
 """Insights of one family of tasks, adapted to another one (ExpeL, section 4.4).
 
-Always holds: no reply raises; each adapted insight names in its data the insights that it came from, and has no sources
-of its own, as no attempt at the new tasks lies behind it.
+Always holds: no reply raises; the data of an adapted insight names the original insights; it has no sources, since it
+comes from no attempt at the new tasks.
 """
 
 from __future__ import annotations
@@ -44,19 +44,19 @@ def transfer(
     Args:
         llm: the model.
         insights: of the old tasks; only active ones are used, the most important first.
-        source_about: what the old tasks are, in a few sentences.
-        target_about: what the new tasks are.
+        source_about: describes the old tasks in a few sentences.
+        target_about: describes the new tasks.
         examples: worked attempts at new tasks; none for the paper's variant without them.
-        max_insights: how many may come back.
+        max_insights: the most adapted insights.
         max_tokens: of a reply.
         room: tokens that the examples may take together (a quarter of their characters).
 
     Returns:
-        New insights in the order of the reply, with the origin "transfer" and the importance of what they came from;
-        none where there are none to adapt, or the model gave none, which is logged. They are in no pool yet.
+        New insights in the order of the reply, with the origin "transfer" and the importance of the originals. They are
+        in no pool yet. Empty if there are none to adapt, or the model gave none, which is logged.
 
     Raises:
-        LLMError: as the model raises it, but for a reply of the wrong form.
+        LLMError: any error of the model, except for a reply of the wrong form.
     """
     active = sorted((lesson for lesson in insights if lesson.status == "active"), key=lambda lesson: -lesson.importance)
     if not active:
@@ -94,9 +94,9 @@ def transfer(
 
 
 def read_lines(text: str) -> list[tuple[int, str]]:
-    """(number, text) of each line that begins with a number, or of each object of JSON that nobody asked for.
+    """(number, text) of each line that begins with a number, or of each JSON object in a reply that should have none.
 
-    Of any text, and never raises; a number is 0 where an object has none.
+    It accepts any text and never raises; the number is 0 if an object has none.
     """
     text = said(text)
     if begins := re.search(r"[\[{]", text):
@@ -122,14 +122,14 @@ def _schema(insights: int, most: int) -> dict[str, Any]:
 
 
 def _lessons(entries: Sequence[tuple[int, str]], sources: Sequence[Lesson]) -> list[Lesson]:
-    made: dict[str, Lesson] = {}
+    by_words: dict[str, Lesson] = {}
     for number, text in entries:
         words = same_words(text)
-        if not words or words in made:
+        if not words or words in by_words:
             continue
-        # A number that is none says that the insight came from them all.
+        # Without a valid number, the insight counts as adapted from all.
         origins = [sources[number - 1]] if 1 <= number <= len(sources) else list(sources)
-        made[words] = Lesson(
+        by_words[words] = Lesson(
             kind="insight",
             text=prompt_line(text, INSIGHT_CHARS),
             importance=max(lesson.importance for lesson in origins),
@@ -137,4 +137,4 @@ def _lessons(entries: Sequence[tuple[int, str]], sources: Sequence[Lesson]) -> l
             origin="transfer",
             data={"from": [lesson.id for lesson in origins]},
         )
-    return list(made.values())
+    return list(by_words.values())

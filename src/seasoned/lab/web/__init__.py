@@ -1,7 +1,7 @@
 """Runs on the page: the list, one run with its tables and figures, and two side by side.
 
-Always holds: of files, only those of runs directly in the runs folder are read, whatever an address or the store says;
-a figure is drawn once for each state of a run.
+Always holds: only files of runs directly in the runs folder are read, whatever an address or the store says; a figure
+is drawn once for each state of a run.
 """
 
 from __future__ import annotations
@@ -32,16 +32,16 @@ if TYPE_CHECKING:
 
     from seasoned.web.site import Site
 
-_MOST = 200  # runs that the list shows
-# Plots carry their colours in attributes; a page with plots allows those, and neither style elements nor scripts.
+_MAX_RUNS = 200  # in the list
+# Plots have their colours in style attributes, which a page with plots allows, but no style elements or scripts.
 _WITH_PLOTS = POLICY.replace("style-src 'self'", "style-src 'self'; style-src-attr 'unsafe-inline'")
 _REPORT = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; sandbox; frame-ancestors 'none'"
-_drawing = threading.Lock()  # matplotlib draws one thing at a time
+_drawing = threading.Lock()  # matplotlib is not thread-safe
 
 
 @dataclass(frozen=True)
 class Known:
-    """A run: its directory where the folder has one, and its summary where it is complete."""
+    """A run: its directory if the runs folder has it, and its summary if it is complete."""
 
     id: str
     created: str
@@ -51,25 +51,25 @@ class Known:
 
     @property
     def headline(self) -> str:
-        """What it found, in a sentence."""
+        """The run's result in a sentence."""
         return self.summary.headline if self.summary else f"{self.status}, no summary yet"
 
     @property
     def model(self) -> str:
-        """The model's name, "" where it is not known."""
+        """The model's name; "" if it is unknown."""
         return self.summary.run.model if self.summary else ""
 
 
 def run_list(request: Request) -> Response:
     """The runs, newest first."""
     site = site_of(request)
-    return show(request, "runs.html.j2", runs=known_runs(site)[:_MOST], folder=str(site.runs))
+    return show(request, "runs.html.j2", runs=known_runs(site)[:_MAX_RUNS], folder=str(site.runs))
 
 
 def run_page(request: Request) -> Response:
-    """What one run found: headline, tables, where its attempts and lessons are. Its figures come after the page."""
-    site, wanted = site_of(request), asked(request, "id")
-    run = find(site, wanted)
+    """One run: headline, tables, links to its attempts and lessons. The page loads its figures later."""
+    site, run_id = site_of(request), asked(request, "id")
+    run = find(site, run_id)
     tables = []
     if run.summary is not None:
         tables = [main_table(run.summary), trials_table(run.summary), lessons_table(run.summary, limit=50, width=300)]
@@ -87,7 +87,7 @@ def run_page(request: Request) -> Response:
 
 
 def figures(request: Request) -> Response:
-    """The plots of a run, to be put into its page."""
+    """The plots of a run, as a part of its page."""
     from markupsafe import Markup
 
     run = find(site_of(request), asked(request, "id"))
@@ -100,14 +100,14 @@ def figures(request: Request) -> Response:
             drawn = _drawn(_Drawing(run.id, str(run.folder), run.summary))
         except MissingExtraError as error:
             wrong = f"There are no figures: {error}."
-    safe = [(title, Markup(svg), caption) for title, svg, caption in drawn]  # drawn from figures and escaped names
+    safe = [(title, Markup(svg), caption) for title, svg, caption in drawn]  # plots contain only escaped names
     answer = show(request, "figures.html.j2", figures=safe, wrong=wrong, run=run)
     answer.headers["content-security-policy"] = _WITH_PLOTS
     return answer
 
 
 def report(request: Request) -> Response:
-    """The report that the run wrote, as it is, without any right to run scripts."""
+    """The report that the run wrote, unchanged, with a policy that forbids scripts."""
     from starlette.responses import FileResponse
 
     site = site_of(request)
@@ -121,7 +121,7 @@ def compare(request: Request) -> Response:
     """Two or more runs side by side, condition by condition."""
     site = site_of(request)
     runs = [find(site, name) for name in dict.fromkeys(request.query_params.getlist("run")[:8])]
-    choices = [run for run in known_runs(site) if run.summary is not None][:_MOST]
+    choices = [run for run in known_runs(site) if run.summary is not None][:_MAX_RUNS]
     table = None
     if len(runs) > 1:
         summaries = [run.summary for run in runs if run.summary]
@@ -133,16 +133,16 @@ def compare(request: Request) -> Response:
 
 
 def known_runs(site: Site) -> list[Known]:
-    """The runs in the folder and those that the store alone knows, newest first."""
+    """The runs in the folder and those that only the store has, newest first."""
     runs = {path.name: _from_folder(path) for path in _folders(site.runs)}
-    for row in site.store.runs(_MOST):
+    for row in site.store.runs(_MAX_RUNS):
         if row.run_id not in runs:
             runs[row.run_id] = _from_store(row)
     return sorted(runs.values(), key=lambda run: (run.created[:19], run.id), reverse=True)
 
 
 def find(site: Site, run_id: str) -> Known:
-    """The run of this id.
+    """The run with this id.
 
     Raises:
         Missing: neither the folder nor the store has it.
@@ -157,7 +157,7 @@ def find(site: Site, run_id: str) -> Known:
 
 
 def _from_store(row: RunRow) -> Known:
-    """A run that the store alone knows; a summary of another form, as a program of one's own may give it, is none."""
+    """A run that only the store has; it may have a summary of another form from a user's program, which is ignored."""
     try:
         summary = None if row.summary is None else parse_summary(row.summary)
     except DataError:
@@ -166,7 +166,7 @@ def _from_store(row: RunRow) -> Known:
 
 
 def _folders(runs: Path) -> list[Path]:
-    """Those directly in the folder; a link that leads out of it is none of them."""
+    """The run directories directly in the folder, without links that lead out of it."""
     try:
         inside = runs.resolve()
         return [p.parent for p in runs.glob("*/config.toml") if p.parent.resolve().parent == inside]
@@ -187,14 +187,14 @@ def _from_folder(path: Path) -> Known:
     return Known(name, summary.run.started or written, "complete", path, summary)
 
 
-@lru_cache(maxsize=_MOST)
+@lru_cache(maxsize=_MAX_RUNS)
 def _read(path: Path, _changed: int) -> Summary:
     return read_summary(path)
 
 
 @dataclass(frozen=True)
 class _Drawing:
-    """A run as the cache of figures knows it: by its id, its folder and when it ended."""
+    """A run as the key of the cache of figures: its id, folder, end and headline."""
 
     id: str
     folder: str

@@ -98,6 +98,9 @@ def test_answers_are_compared_as_values():
     assert same("37", "37.0")
     assert same("{'a', 'b'}", "{'b', 'a'}")
     assert not same("True", "1")
+    assert not same("[(2, True)]", "[(2, 1)]")
+    assert not same("{'a': {True: 0}}", "{'a': {1: 0}}")
+    assert same("{'a': [True, 1.0]}", "{'a': [True, 1]}")
     assert not same("<object>", "1")
 
 

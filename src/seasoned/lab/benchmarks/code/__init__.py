@@ -269,7 +269,7 @@ def judged(sandbox: Sandbox, task: Task, program: str) -> Verdict:
 
 
 def same(text: str, other: str) -> bool:
-    """Whether two texts are the same Python value; True and 1 differ."""
+    """Whether two texts are the same Python value; True and 1 differ, also within lists, tuples and dictionaries."""
     if text == other:
         return True
     try:
@@ -277,9 +277,18 @@ def same(text: str, other: str) -> bool:
     except (ValueError, SyntaxError, MemoryError, RecursionError):
         return False
     try:
-        return bool(one == two) and isinstance(one, bool) == isinstance(two, bool)
+        return bool(one == two) and _bools(one) == _bools(two)
     except RecursionError:
         return False
+
+
+def _bools(value: Any) -> Any:
+    """Which parts of a value are True or False."""
+    if isinstance(value, list | tuple):
+        return [_bools(part) for part in value]
+    if isinstance(value, dict):
+        return {key: (_bools(key), _bools(part)) for key, part in value.items()}
+    return isinstance(value, bool)
 
 
 _ENDED = {

@@ -87,9 +87,8 @@ def check(options: Mapping[str, Any], *, seed: int = 0) -> Check:
     del seed
     settings = _options(options)
     tasks, source = _tasks(settings)
-    engine = workers(settings["python"], settings["timeout"])
-    results = at_once(partial(_check_scenario, engine), tasks)
-    engine.close()
+    with closing(workers(settings["python"], settings["timeout"])) as engine:
+        results = at_once(partial(_check_scenario, engine), tasks)
     lazy_failures = sum(fails for _, fails in results)
     easy = [task for task, (fault, fails) in zip(tasks, results, strict=True) if not (fault or fails or _judged(task))]
     problems = tuple(fault for fault, _ in results if fault)
