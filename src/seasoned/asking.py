@@ -1,6 +1,6 @@
-"""Asking a model: halves a prompt that is too long, and asks for lines where JSON fails.
+"""Asks a model: halves a prompt that is too long, and asks for lines if JSON fails.
 
-Always holds: if the model refuses a prompt as too long, it is sent again with half the room, at most `HALVINGS` times;
+Always holds: a prompt that the model refuses as too long is sent again with half the room, at most `HALVINGS` times;
 JSON is asked for first, lines only if the model fails to write it; a reply in the wrong form never raises.
 """
 
@@ -18,15 +18,15 @@ HALVINGS = 3
 """How often the room in a prompt is halved before `ask` gives up."""
 
 Prompt = Callable[[int], list[Message]]
-"""Makes the messages, with this much room (tokens or characters) for the text that may be cut."""
+"""Makes the messages, with this much room (in tokens or characters) for the text that may be cut."""
 
 
 @dataclass(frozen=True)
 class Answer:
     """A model's answer to `messages`, which had this much `room`.
 
-    `value` is JSON, or the text if no JSON was asked for or the model wrote none; `problem` then says which. `whole` is
-    False if the reply was cut off.
+    `value` is JSON. It is the text if no JSON was asked for, or if the model wrote none; then `problem` says why.
+    `whole` is False if the reply was cut off.
     """
 
     value: Any
@@ -52,12 +52,13 @@ def ask(
         prompt: makes the messages.
         room: the room of the first prompt; 0: nothing can be cut, so the model is asked once.
         schema: the schema of the JSON to ask for; None: any text.
-        lines: makes a prompt for lines, sent if the reply is not such JSON; without it, the reply's text is the answer.
+        lines: makes a prompt for lines, sent if the reply is not JSON of the schema; without it, the reply's text is
+            the answer.
         max_tokens: the most tokens of a reply.
 
     Raises:
         ContextLengthError: the prompt is too long even with the least room.
-        LLMError: whatever the model raises, except ParseError.
+        LLMError: as the model raises it, except ParseError.
     """
     least = room >> HALVINGS
     while True:
@@ -84,8 +85,8 @@ def _ask_once(
         except ParseError as error:
             problem = str(error)
             if lines is None:
-                wrong = error.reply.text if isinstance(error.reply, Reply) else ""
-                return Answer(wrong, messages, room, problem)
+                text = error.reply.text if isinstance(error.reply, Reply) else ""
+                return Answer(text, messages, room, problem)
             messages = lines(room)
     reply = llm.chat(messages, max_tokens=max_tokens)
     return Answer(reply.text, messages, room, problem, reply.finish_reason != "length")

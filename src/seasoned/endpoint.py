@@ -1,7 +1,7 @@
-"""A server that speaks OpenAI's protocol: its address, the key for it, its connections, and what its errors mean.
+"""A server that speaks OpenAI's protocol: its address, its key, its connections, and its errors as ours.
 
-Always holds: every error of the SDK becomes one sentence of the LLMError tree; no key and no password of an address is
-in a message, a repr or a log; what is meant for this machine goes through no proxy.
+Always holds: every error of the SDK becomes an error of the LLMError tree, in one sentence; no key and no password of
+an address is in a message, a repr or a log; requests to this machine use no proxy.
 """
 
 from __future__ import annotations
@@ -28,25 +28,25 @@ if TYPE_CHECKING:
     import openai
 
 OPENAI_URL = "https://api.openai.com/v1"
-_NO_KEY = "no-key"
+_PLACEHOLDER_KEY = "no-key"
 _CONNECT_TIMEOUT = 10.0  # seconds
-_MOST_SAID = 500  # characters of a server's words
+_MAX_MESSAGE = 500  # characters of a server's message
 _REFUSALS: dict[int, type[RequestError]] = {400: RefusedError, 403: RefusedError, 404: NotFoundError, 422: RefusedError}
 _MODERATED = re.compile(r"moderation|flagged|content.?(?:policy|filter)", re.IGNORECASE)
 
 
 class Endpoint:
-    """One server. Safe to share between threads. `where` is its address as it can be shown, `host` its name.
+    """One server. Safe to share between threads. `where` is its address without a password, `host` its name.
 
     Args:
         base_url: the server's address, such as "http://127.0.0.1:8080/v1"; None is `OPENAI_BASE_URL`, or else OpenAI.
         api_key: None is `OPENAI_API_KEY`. A server given by `base_url` may need none.
-        timeout: seconds without a sign of the server before a try counts as failed.
-        max_retries: tries after the first one, with growing pauses, or the pause a server asks for.
-        client: the SDK's client to use, in place of all these; it is never closed here.
+        timeout: seconds without a response before a try counts as failed.
+        max_retries: retries, with growing pauses or the pause a server asks for.
+        client: the SDK's client to use instead of all these; it is never closed here.
 
     Raises:
-        ConfigError: `base_url` is no http address.
+        ConfigError: `base_url` is not an http address.
     """
 
     def __init__(
@@ -62,7 +62,7 @@ class Endpoint:
             base_url, api_key = str(client.base_url).rstrip("/"), str(client.api_key or "") or None
         self._given = client
         self.base_url = base_url or os.environ.get("OPENAI_BASE_URL") or None
-        self.host, self.where = _place(self.base_url or OPENAI_URL)
+        self.host, self.where = _host_and_address(self.base_url or OPENAI_URL)
         self._api_key, self._timeout, self._max_retries = api_key, timeout, max_retries
         self._client: openai.OpenAI | None = None
         self._lock = threading.Lock()
@@ -82,7 +82,7 @@ class Endpoint:
             return self._given
         with self._lock:
             if self._client is None:
-                # A proxy that the environment names must not get what is meant for this machine.
+                # A proxy named in the environment must not see requests to this machine.
                 local = self.host in ("localhost", "::1") or self.host.startswith("127.")
                 http = openai.DefaultHttpxClient(trust_env=not local)
                 self._client = openai.OpenAI(
@@ -96,40 +96,42 @@ class Endpoint:
             return self._client
 
     def close(self) -> None:
-        """Closes the connections; the next call opens new ones."""
+        """Close the connections; the next call opens new ones."""
         with self._lock:
             client, self._client = self._client, None
         if client is not None:
             client.close()
 
     def key(self) -> str:
-        """The key that is sent.
+        """The key to send; a placeholder for a server that needs none.
 
         Raises:
-            AuthError: there is none and the server is OpenAI's own, or it holds what no key has.
+            AuthError: the key is missing and the server is OpenAI's own, or it has invalid characters.
         """
         key = (self._api_key or os.environ.get("OPENAI_API_KEY") or "").strip()
         if not key and self.base_url is None:
             raise AuthError(
-                f"{self.where} needs an API key and there is none: export OPENAI_API_KEY=..., or name another server "
+                f"{self.where} needs an API key, but none is set: export OPENAI_API_KEY=..., or name another server "
                 "with base_url"
             )
         if not (key.isascii() and key.isprintable()):
-            raise AuthError("the API key holds characters that no key has: copy it again into OPENAI_API_KEY")
-        return key or _NO_KEY
+            raise AuthError("the API key has characters that are not allowed in keys: copy it again to OPENAI_API_KEY")
+        return key or _PLACEHOLDER_KEY
 
     def safe(self, text: str) -> str:
-        """A server's words as they can stand in a message: in one line, short, storable, the keys taken out."""
+        """A server's text for use in a message: one line, shortened, storable, without the keys."""
         for key in (self._api_key, os.environ.get("OPENAI_API_KEY")):
             if key and key.strip():
                 text = text.replace(key.strip(), "***")
         line = " ".join(text.replace("\0", " ").encode("utf-8", "replace").decode("utf-8").split())
-        return line if len(line) <= _MOST_SAID else f"{line[:_MOST_SAID]}... ({len(line):,} characters)"
+        return line if len(line) <= _MAX_MESSAGE else f"{line[:_MAX_MESSAGE]}... ({len(line):,} characters)"
 
     def translated(self, error: openai.OpenAIError, model: str) -> LLMError:
-        """The error of our tree for one that the SDK raised after its retries.
+        """Translate an error that the SDK raised after its retries.
 
-        `model` was asked; "" where it was asked for its models.
+        Args:
+            error: the error.
+            model: the model of the request; "" if the request was for the list of models.
         """
         import openai
 
@@ -146,37 +148,37 @@ class Endpoint:
             )
         if not isinstance(error, openai.APIStatusError):
             return InfrastructureError(f"the client for {self.where} failed ({tries}): {self.safe(str(error))}")
-        status, said = error.status_code, self.safe(said_in(error))
-        if status == 401 or (status == 403 and not _MODERATED.search(said)):
-            return AuthError(f"{self.where} refused the API key ({status}: {said}): check OPENAI_API_KEY.")
+        status, message = error.status_code, self.safe(said_in(error))
+        if status == 401 or (status == 403 and not _MODERATED.search(message)):
+            return AuthError(f"{self.where} refused the API key ({status}: {message}): check OPENAI_API_KEY.")
         if status >= 500 or status in (408, 409, 429):
             return InfrastructureError(
-                f"{self.where} failed with status {status} ({tries}): {said}. Try again later, or with fewer requests "
-                "at a time."
+                f"{self.where} failed with status {status} ({tries}): {message}. Try again later, or with fewer "
+                "requests at a time."
             )
-        refused = f"{self.where} refused the request with status {status}: {said}"
-        return _REFUSALS.get(status, RequestError)(f"{refused}{_advice(status, model)}")
+        refusal = f"{self.where} refused the request with status {status}: {message}"
+        return _REFUSALS.get(status, RequestError)(f"{refusal}{_advice(status, model)}")
 
 
 def said_in(error: openai.APIStatusError) -> str:
-    """What the server said, as it is: it may be long, and hold what it was sent."""
+    """The server's message, unchanged: it may be long, and may repeat the request."""
     body = error.body
     if isinstance(body, list) and body:  # Google's servers
         body = body[0].get("error", body[0]) if isinstance(body[0], dict) else body[0]
     if isinstance(body, dict):
         metadata = body.get("metadata")
-        if isinstance(metadata, dict) and metadata.get("raw"):  # a gateway: what the server behind it said
+        if isinstance(metadata, dict) and metadata.get("raw"):  # a gateway, with the message of the server behind it
             return f"{body.get('message', '')}: {metadata['raw']}"
-        for place in ("message", "detail", "error"):
-            if isinstance(body.get(place), str):
-                return str(body[place])
+        for field in ("message", "detail", "error"):
+            if isinstance(body.get(field), str):
+                return str(body[field])
         return json.dumps(body, default=str)
     return body if isinstance(body, str) and body else error.message
 
 
 def _advice(status: int, model: str) -> str:
     if status == 402:
-        return ": add credit to the account of the key, or take another key (OPENAI_API_KEY)"
+        return ": add credit to the account of the key, or use another key (OPENAI_API_KEY)"
     if status == 404 and not model:
         return ": it lists no models, so name one (of an experiment: -c llm.model=NAME), and check the address"
     return f": check the model's name {model!r} and the address" if status == 404 else ""
@@ -189,8 +191,8 @@ def _tries(error: openai.OpenAIError) -> str:
     return "1 try" if count == 1 else f"{count} tries"
 
 
-def _place(base_url: str) -> tuple[str, str]:
-    """Host, and the address without a password that may be in it."""
+def _host_and_address(base_url: str) -> tuple[str, str]:
+    """The host of an address, and the address without a user name and password."""
     try:
         parts = urlsplit(base_url)
         host, port = parts.hostname or "", parts.port
@@ -198,5 +200,5 @@ def _place(base_url: str) -> tuple[str, str]:
         parts, host, port = urlsplit(""), "", None
     if parts.scheme not in ("http", "https") or not host:
         raise ConfigError(f"base_url must be an address such as http://127.0.0.1:8080/v1, not {base_url!r}")
-    shown = f"[{host}]" if ":" in host else host
-    return host, f"{parts.scheme}://{shown}{f':{port}' if port else ''}{parts.path}"
+    name = f"[{host}]" if ":" in host else host
+    return host, f"{parts.scheme}://{name}{f':{port}' if port else ''}{parts.path}"

@@ -1,8 +1,8 @@
-"""Runs jobs on threads, keeps their order, and stops cleanly; does for coroutines what waits for a disk or a model.
+"""Runs jobs on threads, keeps their order, and stops cleanly; runs blocking work for coroutines on threads.
 
-Always holds: results come back in the order of the jobs; after an error or Ctrl-C no new job starts, those at work are
-waited for, and what they finished is kept by their own doing; after Ctrl-C those at work ask no model again. A second
-Ctrl-C waits for nothing, so a program that gets it should end without its threads.
+Always holds: results have the order of the jobs; after an error or Ctrl-C, no new job starts and the running jobs are
+waited for (each job stores its own results); after Ctrl-C, running jobs send no more requests to models. A second
+Ctrl-C stops the wait, so the program should then end without its threads.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from typing import Any, ParamSpec, TypeVar
 
 Job = TypeVar("Job")
 Result = TypeVar("Result")
-Given = ParamSpec("Given")
+Params = ParamSpec("Params")
 
-_THREADS = "seasoned-job"
-_of_this_thread = threading.local()
+_THREAD_PREFIX = "seasoned-job"
+_thread_state = threading.local()
 After = Callable[[], Coroutine[Any, Any, None]]
 _after: ContextVar[list[After] | None] = ContextVar("seasoned-after", default=None)
 
@@ -33,18 +33,18 @@ def run_jobs(work: Callable[[Job], Result], jobs: Sequence[Job], workers: int) -
     """Apply `work` to every job on `workers` threads.
 
     Raises:
-        Whatever the first failing job raised, once the jobs at work have ended.
+        Exception: as the first failed job raised it, once the running jobs have ended.
     """
     if workers <= 1:
         return [work(job) for job in jobs]
     stopping = threading.Event()
-    pool = ThreadPoolExecutor(workers, _THREADS, setattr, (_of_this_thread, "stopping", stopping))
+    pool = ThreadPoolExecutor(workers, _THREAD_PREFIX, setattr, (_thread_state, "stopping", stopping))
     futures = [pool.submit(work, job) for job in jobs]
     try:
         wait(futures, return_when=FIRST_EXCEPTION)
         pool.shutdown(cancel_futures=True)
     except KeyboardInterrupt:
-        # No `with` and no `finally`: they would wait again, whenever a second Ctrl-C comes.
+        # No `with` and no `finally`: they would wait again after a second Ctrl-C.
         stopping.set()
         tell_at_work(sum(future.running() for future in futures))
         pool.shutdown(cancel_futures=True)
@@ -57,41 +57,41 @@ def run_jobs(work: Callable[[Job], Result], jobs: Sequence[Job], workers: int) -
 
 @contextmanager
 def heeding(stopping: threading.Event) -> Iterator[None]:
-    """A job on a thread of somebody else's, who sets the event to stop it."""
-    _of_this_thread.stopping = stopping
+    """Run the block as a job on a thread of another library; setting the event stops it, as Ctrl-C would."""
+    _thread_state.stopping = stopping
     try:
         yield
     finally:
-        del _of_this_thread.stopping
+        del _thread_state.stopping
 
 
 def heed_ctrl_c() -> None:
-    """What a job does before it asks a model.
+    """Check for Ctrl-C; a job does so before it asks a model.
 
     Raises:
-        KeyboardInterrupt: Ctrl-C was pressed since the job began.
+        KeyboardInterrupt: Ctrl-C was pressed after the job began.
     """
-    stopping: threading.Event | None = getattr(_of_this_thread, "stopping", None)
+    stopping: threading.Event | None = getattr(_thread_state, "stopping", None)
     if stopping is not None and stopping.is_set():
         raise KeyboardInterrupt
 
 
-async def off_loop(work: Callable[Given, Result], *given: Given.args, **named: Given.kwargs) -> Result:
-    """Do work that takes a moment, such as a store's, while the event loop goes on; it sees the caller's context.
+async def off_loop(work: Callable[Params, Result], *args: Params.args, **kwargs: Params.kwargs) -> Result:
+    """Run blocking work, such as a store's, on a thread, while the event loop goes on; it sees the caller's context.
 
-    All coroutines of a process share four threads. What was begun is done, also where the caller is cancelled.
+    All coroutines of a process share four threads. Work that has begun is finished, even if the caller is cancelled.
     """
     context, after = copy_context(), list[After]()
     context.run(_after.set, after)
     loop = asyncio.get_running_loop()
-    result = await asyncio.shield(loop.run_in_executor(_beside(), lambda: context.run(work, *given, **named)))
+    result = await asyncio.shield(loop.run_in_executor(_shared_threads(), lambda: context.run(work, *args, **kwargs)))
     for each in after:
         await each()
     return result
 
 
 def afterwards(work: After) -> bool:
-    """Have the event loop do this once what `off_loop` does here is done; False where no event loop waits for it."""
+    """Schedule a coroutine for after the current work of `off_loop`, on its event loop; False outside `off_loop`."""
     after = _after.get()
     if after is not None:
         after.append(work)
@@ -99,42 +99,42 @@ def afterwards(work: After) -> bool:
 
 
 def waited(given: Any) -> Any:
-    """What a coroutine gives, whether or not this thread has an event loop; anything else as it is."""
+    """The result of an awaitable, whether or not this thread has an event loop; anything else is returned as it is."""
     if not inspect.isawaitable(given):
         return given
     result: Future[Any] = Future()
 
-    async def coming() -> Any:
+    async def await_it() -> Any:
         return await given
 
-    def wait() -> None:
+    def run() -> None:
         try:
-            result.set_result(asyncio.run(coming()))
+            result.set_result(asyncio.run(await_it()))
         except BaseException as error:
             result.set_exception(error)
 
-    thread = threading.Thread(target=wait, name="seasoned-waiting")
+    thread = threading.Thread(target=run, name="seasoned-waiting")
     thread.start()
     thread.join()
     return result.result()
 
 
 @cache
-def _beside() -> ThreadPoolExecutor:
+def _shared_threads() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(4, "seasoned-beside")
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_beside.cache_clear)  # a child has none of the threads
+    os.register_at_fork(after_in_child=_shared_threads.cache_clear)  # a forked child has no threads of its parent
 
 
 def jobs_at_work() -> bool:
-    """Whether jobs were left behind: only after a second Ctrl-C."""
-    return any(thread.name.startswith(_THREADS) for thread in threading.enumerate())
+    """Whether jobs are still running; after `run_jobs`, only if a second Ctrl-C ended it."""
+    return any(thread.name.startswith(_THREAD_PREFIX) for thread in threading.enumerate())
 
 
 def tell_at_work(at_work: int) -> None:
-    """Say on standard error what a stop waits for."""
+    """Print on standard error for how many replies a stop waits."""
     replies = "1 reply" if at_work == 1 else f"{at_work} replies"
     leave = "Ctrl-C again to leave now; nothing on disk is lost"
     if at_work:

@@ -250,7 +250,7 @@ def test_events_a_config_and_a_graph_within_a_graph(taught, kept, rule):
 
 
 def test_what_is_no_graph_is_refused(memory, monkeypatch):
-    with pytest.raises(ConfigError, match="compiled one of LangGraph"):
+    with pytest.raises(ConfigError, match="compiled LangGraph graph"):
         remembering(memory, StateGraph(MessagesState))
     monkeypatch.setitem(sys.modules, "langgraph.pregel", None)
     with pytest.raises(MissingExtraError, match=r"seasoned\[langgraph\]"):

@@ -132,7 +132,7 @@ def test_errors_are_seen_and_a_run_that_breaks_off_is_kept(memory, kept):
 
 
 def test_what_is_no_agent_is_refused(memory, monkeypatch):
-    with pytest.raises(ConfigError, match="one of smolagents"):
+    with pytest.raises(ConfigError, match="a smolagents agent"):
         remembering(memory, object())
     monkeypatch.setitem(sys.modules, "smolagents", None)
     with pytest.raises(MissingExtraError, match=r"seasoned\[smolagents\]"):

@@ -70,12 +70,12 @@ class Saying(Raising):
 @pytest.mark.parametrize(
     ("odd", "says"),
     [
-        ({"observation": None}, "an observation is text, and came as NoneType"),
-        ({"observation": {"a": 1}}, "an observation is text, and came as dict"),
-        ({"info": []}, "the info is a dict, and came as list"),
-        ({"info": {"choices": 5}}, "a list of texts, and came as 5"),
+        ({"observation": None}, "an observation should be a text, and is a NoneType"),
+        ({"observation": {"a": 1}}, "an observation should be a text, and is a dict"),
+        ({"info": []}, "the info should be a dict, and is a list"),
+        ({"info": {"choices": 5}}, "a list of texts, and is 5"),
         ({"info": {"choices": ["a", None]}}, "a list of texts"),
-        ({"info": {"reward": float("nan")}}, "a reward is a finite number, and came as nan"),
+        ({"info": {"reward": float("nan")}}, "a reward should be a finite number, and is nan"),
     ],
 )
 def test_what_no_agent_can_read_ends_the_attempt_alone(at, odd, says):
@@ -89,7 +89,7 @@ def test_what_no_agent_can_read_ends_the_attempt_alone(at, odd, says):
 def test_a_reward_that_is_none_ends_the_attempt_alone(reward):
     made = attempt("a", Task(id="t", text="t"), Saying("step", reward=reward), Guidance(), go)
     assert (made.outcome.reason, made.steps) == ("error", ())
-    assert "a reward is a finite number" in made.outcome.detail
+    assert "a reward should be a finite number" in made.outcome.detail
 
 
 def test_five_values_that_are_not_five_end_the_attempt_alone():

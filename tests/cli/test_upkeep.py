@@ -63,6 +63,6 @@ def test_caps_disable_what_is_worth_least(cli, ids):
 def test_what_cannot_be(cli, ids):
     assert cli("lessons", "duplicates", "--threshold", "2", *HASHING).code == 2
     done = cli("lessons", "duplicates", "--threshold", "0", *HASHING)
-    assert (done.code, "above 0 and up to 1" in done.err) == (1, True)
+    assert (done.code, "above 0 and at most 1" in done.err) == (1, True)
     done = cli("lessons", "duplicates", "--embedder", "none")
     assert (done.code, "there is no embedder 'none'" in done.err) == (1, True)

@@ -80,7 +80,7 @@ def test_what_is_no_sentence_encoder_is_a_sentence(runtime, vocabulary, name):
 
 @pytest.mark.parametrize("name", ["tokenizer.json", "other.txt"])
 def test_what_is_no_tokenizer_is_a_sentence(runtime, tmp_path, name):
-    with pytest.raises(ConfigError, match=f"{name} is no tokenizer.json and no vocab.txt"):
+    with pytest.raises(ConfigError, match=f"{name} cannot be read as a tokenizer.json or a vocab.txt"):
         MiniLMEmbedder("model.onnx", tokenizer=tmp_path / name)
 
 

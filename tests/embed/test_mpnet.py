@@ -49,7 +49,7 @@ def test_rows_are_unit_float32(library):
 
 def test_a_model_that_is_not_there_is_a_sentence(library):
     with pytest.raises(
-        ConfigError, match=r"'missing' cannot be loaded \(no such files in the cache\): give the folder"
+        ConfigError, match=r"'missing' cannot be loaded \(no such files in the cache\): give its folder"
     ):
         MPNetEmbedder("missing")
 

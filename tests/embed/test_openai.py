@@ -148,12 +148,12 @@ def test_a_busy_server_is_asked_again(server, make):
 )
 def test_what_are_no_embeddings_is_a_sentence(server, make, answer):
     server.answer = lambda body: answer
-    with pytest.raises(InfrastructureError, match="no 1 embeddings"):
+    with pytest.raises(InfrastructureError, match="did not answer with 1 embeddings"):
         make().embed(["a"])
 
 
 def test_another_dimension_than_promised_is_a_sentence(make):
-    with pytest.raises(InfrastructureError, match="a vector of 3 numbers where words has 5"):
+    with pytest.raises(InfrastructureError, match="a vector of 3 numbers, but words should have 5"):
         make(dim=5).embed(["a"])
 
 

@@ -162,7 +162,7 @@ def test_what_a_model_gives_as_text_alone_is_read_for_a_schema_and_was_paid_for(
     if text == "4":
         assert meter.chat(ASK, schema={"type": "integer"}).parsed == 4
     else:
-        with pytest.raises(ParseError, match="the model plain was asked for JSON of a given form, and its reply"):
+        with pytest.raises(ParseError, match="the model plain was asked for JSON of a given form, but its reply"):
             meter.chat(ASK, schema={"type": "integer"})
     assert meter.usage.calls == 1
 

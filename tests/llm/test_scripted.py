@@ -39,7 +39,7 @@ def test_an_exception_is_raised_in_its_turn():
 def test_a_script_that_is_used_up_says_so():
     model = ScriptedModel(["a"], name="short")
     model.chat(ASK)
-    with pytest.raises(ConfigError, match=r"'short' has 1 replies, and request 2 came"):
+    with pytest.raises(ConfigError, match=r"'short' has 1 replies, but this is request 2"):
         model.chat(ASK)
 
 

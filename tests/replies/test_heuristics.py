@@ -101,7 +101,7 @@ def test_an_agent_is_the_one_that_tried_only_where_the_attempt_was_shown_and_nam
 
 
 def test_what_is_said_of_a_reply_that_had_to_be_parted():
-    assert read_heuristic("When it is dark, light a lamp")[1] == "trigger and action stood in one, and were parted"
+    assert read_heuristic("When it is dark, light a lamp")[1] == "trigger and action were in one text, which was split"
 
 
 def test_labelled_lines_hold_the_analysis_and_the_verdict_too():

@@ -15,6 +15,7 @@ def test_a_program_is_found_with_and_without_a_fence():
     assert read_program(f"Sure!\n{DEF}\n") == DEF
     assert read_program(f"<think>def f</think>{DEF}") == DEF
     assert read_program(f"```python\nimport math\n```\nand\n```python\n{DEF}\n```") == f"import math\n\n{DEF}"
+    assert read_program(f"```python\n{DEF}\n```\nThen I try:\n```python\n>>> solve(3)\n```") == DEF
     assert read_program("```text\nno code\n```") == ""
     assert read_program("I cannot.") == ""
 

@@ -60,7 +60,7 @@ def test_other_forms(reply):
 
 
 def test_prose_around_json_and_lines_is_reported_where_it_was_interpreted():
-    assert read_ranking("3: 85", 5).problems == ("the reply is no JSON, so its lines were read",)
+    assert read_ranking("3: 85", 5).problems == ("the reply is not JSON, so its lines were read",)
     assert "written as" in read_ranking([entry(1, "high")], 5).problems[0]
 
 
@@ -101,7 +101,7 @@ def test_unknown_doubled_and_missing_numbers_are_reported():
     said = " ".join(found.problems)
     assert "'9', which is none of the 3 items" in said
     assert "names number 2 twice, and the first counts" in said
-    assert "picks 1 items, and 3 were asked for" in said
+    assert "picks only 1 of the 3 items that were asked for" in said
     assert len(found.problems) == 7
 
 

@@ -132,6 +132,21 @@ def test_a_mini_swe_agent_run_is_one_attempt(tmp_path):
     assert read(file).trajectories[0].outcome.success is False
 
 
+def test_the_task_of_another_run_is_not_an_objection(tmp_path):
+    def run(task, result):
+        messages = [
+            {"role": "user", "content": task},
+            {"role": "assistant", "content": "```bash\npytest -q\n```"},
+            {"role": "user", "content": f"<returncode>0</returncode>\n<output>{result}</output>"},
+        ]
+        return {"trajectory_format": "mini-swe-agent-1.1", "messages": messages, "info": {"exit_status": "Submitted"}}
+
+    runs = [run("Fix the parser.", "1 passed"), run("Revert the change to the lexer.", "2 passed")]
+    file = tmp_path / "runs.jsonl"
+    file.write_text("\n".join(map(json.dumps, runs)), encoding="utf-8")
+    assert [attempt.outcome.success for attempt in read(file).trajectories] == [True, True]
+
+
 def test_a_swe_agent_trajectory_is_read(tmp_path):
     steps = [{"thought": "look", "action": "ls", "observation": "a.py", "state": {}}]
     history = [{"role": "user", "content": "Repair it."}]

@@ -1,8 +1,8 @@
-"""Adapters: guidance for agents that are made with a framework, and the record of what they did.
+"""Adapters: guidance for agents that use a framework, and the record of their runs.
 
 Each framework has a module with a function `remembering`. Always holds: given a memory, each run is an attempt, which
 is finished when the run ends, with the outcome of `check` or as unknown; given an attempt, all runs belong to it, and
-the caller finishes it; guidance goes into the system prompt, and nothing is added if nothing is recalled; the caller
-gets the agent's result or error even if recording fails, which is logged; a framework is imported when its adapter is
-used.
+the caller finishes it; guidance goes into the system prompt, which stays unchanged if nothing is recalled; the caller
+gets the agent's result or error even if recording fails, which is logged; a framework is imported only when its
+adapter is used.
 """

@@ -1,7 +1,7 @@
 """Plain functions with a memory: each call is an attempt.
 
 Always holds: the function gets the arguments of the call, and the caller gets its result or error unchanged, even if
-recording fails, which is logged; a `guidance` or `attempt` that the caller passes is kept.
+recording fails, which is logged; a `guidance` or `attempt` that the caller passes is not replaced.
 """
 
 from __future__ import annotations
@@ -20,22 +20,22 @@ from seasoned.memory.checks import Check
 P = ParamSpec("P")
 R = TypeVar("R")
 
-_GIVEN = ("guidance", "attempt")
+_ADDED = ("guidance", "attempt")
 
 
 def remembering(
     where: Where, *, check: Check | None = None, task: Callable[..., str] | None = None, agent: str = ""
 ) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Decorate a function with a memory: `@remembering(memory)`. It may be a coroutine function.
+    """Give a function a memory: `@remembering(memory)`. It may be a coroutine function.
 
     A parameter `guidance` of the function gets the recalled text. A parameter `attempt` gets the attempt, so that the
-    function can record its own steps; otherwise the call is one step, and its result or error the observation.
+    function can record its own steps; otherwise the call is one step, with its result or error as the observation.
 
     Args:
         where: a memory, or an attempt that the calls are steps of.
         check: takes the attempt, or the task and the result, and returns the outcome; see `memory.checks`.
-        task: takes the arguments and returns the task's text. Default: the only argument if that is a text, otherwise
-            the call as you would write it.
+        task: takes the arguments and returns the task's text. Default: the only argument if it is a string, otherwise
+            the call as source text.
         agent: the agent's name, for the record; default: the function's name.
 
     Raises:
@@ -51,23 +51,23 @@ def remembering(
             run, call, full = calls.begin(args, kwargs)
             with run:
                 result = cast(Any, function)(*args, **full)
-                if inspect.isawaitable(result):  # a plain function around a coroutine
+                if inspect.isawaitable(result):  # a plain function that returns a coroutine
                     return _awaited(run, call, result)
                 run.record(_end, run, call, result)
             return result
 
         @functools.wraps(function)
-        async def remembered_later(*args: Any, **kwargs: Any) -> Any:
+        async def remembered_async(*args: Any, **kwargs: Any) -> Any:
             run, call, full = await off_loop(calls.begin, args, kwargs)
             return await _awaited(run, call, cast(Any, function)(*args, **full))
 
-        return cast(Callable[P, R], remembered_later if inspect.iscoroutinefunction(function) else remembered)
+        return cast(Callable[P, R], remembered_async if inspect.iscoroutinefunction(function) else remembered)
 
     return remember
 
 
 class _Calls:
-    """How the calls of a function become attempts."""
+    """Begins an attempt for each call of a function."""
 
     def __init__(
         self,
@@ -84,29 +84,32 @@ class _Calls:
         self.where, self.check, self.task, self.agent = where, check, task, agent or self.name
 
     def begin(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Run, str, dict[str, Any]]:
-        """The attempt of a call, the step that the call is ("" where the function records its own), its arguments."""
-        given = self.signature.bind_partial(*args, **kwargs).arguments
-        seen = {name: value for name, value in given.items() if name not in (*_GIVEN, "self", "cls")}
-        call = _call(self.name, seen)
-        only = next(iter(seen.values())) if len(seen) == 1 else None
+        """The run of a call, the call as a step ("" if the function records its own), and its keyword arguments."""
+        arguments = self.signature.bind_partial(*args, **kwargs).arguments
+        inputs = {name: value for name, value in arguments.items() if name not in (*_ADDED, "self", "cls")}
+        call = _call(self.name, inputs)
+        only = next(iter(inputs.values())) if len(inputs) == 1 else None
         text = self.task(*args, **kwargs) if self.task else only if isinstance(only, str) and only else call
         run = Run(self.where, text, check=self.check, agent=self.agent)
-        extra = {name: value for name, value in zip(_GIVEN, (run.guidance, run.attempt)) if name not in given}
-        wanted = {name: value for name, value in extra.items() if name in self.signature.parameters}
+        added = {
+            name: value
+            for name, value in zip(_ADDED, (run.guidance, run.attempt))
+            if name in self.signature.parameters and name not in arguments
+        }
         call = "" if "attempt" in self.signature.parameters else call
         run.on_error = partial(_failed, run, call)
-        return run, call, kwargs | wanted
+        return run, call, kwargs | added
 
 
 def _failed(run: Run, call: str, error: BaseException) -> None:
-    """An error of the function is what its step brought."""
+    """Record the call as a step with the function's error as the observation."""
     if call and isinstance(error, Exception):
         run.attempt.step(action=call, observation=f"{type(error).__name__}: {error}")
 
 
-async def _awaited(run: Run, call: str, coming: Awaitable[Any]) -> Any:
+async def _awaited(run: Run, call: str, awaitable: Awaitable[Any]) -> Any:
     async with run:
-        result = await coming
+        result = await awaitable
         await off_loop(run.record, _end, run, call, result)
     return result
 
@@ -117,5 +120,5 @@ def _end(run: Run, call: str, result: object) -> None:
     run.ended(result)
 
 
-def _call(name: str, given: Mapping[str, object]) -> str:
-    return f"{name}({', '.join(f'{key}={shown(value, repr)}' for key, value in given.items())})"
+def _call(name: str, arguments: Mapping[str, object]) -> str:
+    return f"{name}({', '.join(f'{key}={shown(value, repr)}' for key, value in arguments.items())})"

@@ -1,7 +1,7 @@
-"""A plugin for apps of Google's ADK with a memory: guidance in the system instruction, and the record of each run.
+"""A plugin that gives apps of Google's ADK a memory: guidance in the system instruction, and a record of each run.
 
 Always holds: one plugin serves many runs at a time; agents and events stay unchanged; guidance comes after an agent's
-own instruction, for all agents of a run; a run that a tool begins inside another is a step of that one.
+own instruction, for all agents of a run; a run that a tool begins inside another run is a step of the outer one.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ if TYPE_CHECKING:
     from google.adk.plugins import BasePlugin
 
 _calling: ContextVar[str] = ContextVar("seasoned-adk-calling", default="")
-"""The invocation whose tool is at work."""
+"""The invocation whose tool is running."""
 
 
 def remembering(where: Where, *, check: Check | None = None, agent: str = "") -> BasePlugin:
     """Return a plugin for an app: `App(name="shop", root_agent=clerk, plugins=[remembering(memory)])`.
 
-    Each invocation of the app is a run, other than live ones; the task is the user's message. A run that you stop
-    reading at an agent's final response ends with that one.
+    Each invocation of the app is a run, except live ones; the task is the user's message. If you stop reading a run at
+    an agent's final response, the run ends with that response.
 
     Args:
         where: a memory, or an attempt that the runs belong to.
-        check: takes the attempt, or the task and the last response's text, or a node's output if it has one, and
-            returns the outcome; see `memory.checks`.
+        check: takes the attempt, or the task and the answer (the last response's text, or a node's output if it has
+            one), and returns the outcome; see `memory.checks`.
         agent: the agent's name, for the record; default: the name of the run's first agent.
 
     Raises:
@@ -53,11 +53,11 @@ def remembering(where: Where, *, check: Check | None = None, agent: str = "") ->
             if _calling.get() in runs or invocation_context.live_request_queue is not None:
                 return
             name = invocation_context.invocation_id
-            who = agent or getattr(invocation_context.agent, "name", "") or invocation_context.session.app_name
-            run = await off_loop(Run, where, _words(invocation_context.user_content), check=check, agent=who)
+            by = agent or getattr(invocation_context.agent, "name", "") or invocation_context.session.app_name
+            run = await off_loop(Run, where, _words(invocation_context.user_content), check=check, agent=by)
             runs[name] = _Invocation(run, name, invocation_context.session)
             run.on_error = runs[name].note
-            # ADK calls no plugin where the caller of a run is cancelled.
+            # ADK calls no plugin if the caller of a run is cancelled.
             weakref.finalize(invocation_context, _drop, runs, name).atexit = False
 
         async def before_model_callback(self, *, callback_context: Any, llm_request: Any) -> None:
@@ -67,12 +67,12 @@ def remembering(where: Where, *, check: Check | None = None, agent: str = "") ->
 
         async def before_tool_callback(self, *, tool: Any, tool_args: Any, tool_context: Any) -> None:
             if tool_context.invocation_id in runs:
-                _calling.set(tool_context.invocation_id)  # ADK gives each call a context of its own
+                _calling.set(tool_context.invocation_id)  # ADK runs each call in its own context
 
         async def after_run_callback(self, *, invocation_context: Any) -> None:
             held = runs.pop(invocation_context.invocation_id, None)
             if held and isinstance(sys.exception(), GeneratorExit | CancelledError):
-                held.run.record(held.end)  # the loop may be at its end, and a stream that is closed must not wait
+                held.run.record(held.end)  # the event loop may be closing, and a closed stream must not wait
             elif held:
                 await off_loop(held.run.record, held.end)
 
@@ -85,7 +85,7 @@ def remembering(where: Where, *, check: Check | None = None, agent: str = "") ->
 
 @dataclass(frozen=True)
 class _Invocation:
-    """A run, and the session that has its events."""
+    """A run, and the session with its events."""
 
     run: Run
     name: str
@@ -104,7 +104,7 @@ class _Invocation:
 
 
 def _drop(runs: dict[str, _Invocation], name: str) -> None:
-    """Keep a run as unknown that nothing ended."""
+    """Store a run that nothing ended as unknown."""
     if held := runs.pop(name, None):
         with recording(held.run):
             held.run.__exit__(StreamLeft, StreamLeft(), None)
@@ -118,16 +118,16 @@ def chat(events: Sequence[Any]) -> Iterator[dict[str, Any]]:
         calls = [
             {"id": c.id or "", "function": {"name": c.name, "arguments": c.args}} for c in event.get_function_calls()
         ]
-        said = _words(event.content)
-        if said or calls:
+        text = _words(event.content)
+        if text or calls:
             role = "user" if event.author == "user" else "assistant"
-            yield {"role": role, "content": said, "tool_calls": calls}
+            yield {"role": role, "content": text, "tool_calls": calls}
 
 
 def _answer(events: Sequence[Any]) -> Any:
-    """What a run answered; None where it did not: it failed, was left, or waits for a person."""
-    said = [event for event in events if event.error_code or event.output is not None or _parts(event.content)]
-    last = said[-1] if said else None
+    """The answer of a run; None if it has none: it failed, was abandoned, or waits for a person."""
+    replies = [event for event in events if event.error_code or event.output is not None or _parts(event.content)]
+    last = replies[-1] if replies else None
     if last is None or last.author == "user" or last.error_code or not last.is_final_response():
         return None
     results = {each.id for event in events for each in event.get_function_responses()}
@@ -135,16 +135,16 @@ def _answer(events: Sequence[Any]) -> Any:
         return None
     if last.output is not None:
         return last.output
-    given = [
+    direct = [
         each for each in last.get_function_responses() if any(v is not None for v in (each.response or {}).values())
     ]
-    if given:  # of a tool whose result needs no summary
-        return "\n".join(map(_result, given))
-    return next(filter(None, (_words(e.content) for e in reversed(said) if e.author != "user")), "")
+    if direct:  # from tools whose results need no summary
+        return "\n".join(map(_result, direct))
+    return next(filter(None, (_words(e.content) for e in reversed(replies) if e.author != "user")), "")
 
 
 def _result(response: Any) -> str:
-    """A tool's result; ADK puts what is no dictionary into one."""
+    """A tool's result as text; ADK wraps one that is not a dictionary in a dictionary."""
     value = response.response
     value = value["result"] if isinstance(value, dict) and [*value] == ["result"] else value
     return value if isinstance(value, str) else shown(value, partial(json.dumps, ensure_ascii=False, default=str))
@@ -159,9 +159,9 @@ def _parts(content: Any) -> Sequence[Any]:
 
 
 def _part(part: Any) -> str:
-    """A part's text, other than thoughts; pictures and files are named by their type."""
+    """A part's text, except thoughts; pictures and files are named by their type."""
     if part.thought:
         return ""
     code, output, data = part.executable_code, part.code_execution_result, part.inline_data or part.file_data
-    named = f"[{data.mime_type or 'file'}]" if data else ""
-    return part.text or (code and code.code) or (output and output.output) or named
+    label = f"[{data.mime_type or 'file'}]" if data else ""
+    return part.text or (code and code.code) or (output and output.output) or label

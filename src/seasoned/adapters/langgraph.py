@@ -1,7 +1,7 @@
-"""A graph of LangGraph with a memory: guidance is a system message of its state, and the conversation is recorded.
+"""A LangGraph graph with a memory: guidance is a system message in its state, and the conversation is recorded.
 
 Always holds: the graph and its input stay unchanged; a stream has the same chunks as the graph's own; a state has at
-most one message of guidance, that of the last run, also in a thread with a checkpointer.
+most one guidance message, that of the last run, even in a thread with a checkpointer.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from langchain_core.messages import BaseMessage
 
 ID = "seasoned-guidance"
-"""The id of the message of guidance: LangGraph puts a message in the place of an earlier one of the same id."""
+"""The id of the guidance message: LangGraph replaces an earlier message with the same id."""
 
 
 def remembering(where: Where, graph: Any, *, check: Check | None = None, agent: str = "", key: str = "messages") -> Any:
@@ -36,8 +36,7 @@ def remembering(where: Where, graph: Any, *, check: Check | None = None, agent: 
         graph: a compiled graph whose state has messages.
         check: takes the attempt, or the task and the last message's text, and returns the outcome; see `memory.checks`.
         agent: the agent's name, for the record; default: the graph's name.
-        key: the field of the state that has the messages; they need the reducer `add_messages`, as in
-            `MessagesState`.
+        key: the state's field with the messages; it needs the reducer `add_messages`, as in `MessagesState`.
 
     Raises:
         ConfigError: when an argument has the wrong type or value.
@@ -47,21 +46,21 @@ def remembering(where: Where, graph: Any, *, check: Check | None = None, agent: 
     from langgraph.pregel import Pregel
 
     if not isinstance(graph, Pregel):
-        raise ConfigError(f"the graph should be a compiled one of LangGraph, and is a {type(graph).__name__}")
+        raise ConfigError(f"the graph should be a compiled LangGraph graph, and is a {type(graph).__name__}")
     remembered = copy.copy(graph)
     remembered.__class__ = _remembering(type(graph), _Runs(where, check, agent or graph.name or "", key))
     return remembered
 
 
 def _remembering(kind: Any, runs: _Runs) -> Any:
-    """A class of graphs whose streams remember; all other ways to run a graph go through these two."""
+    """A subclass of graphs whose streams are recorded; all other ways to run a graph call these two methods."""
 
     class Remembering(kind):  # type: ignore[misc]
         def stream(self, given: Any, config: Any = None, **options: Any) -> Iterator[Any]:
             held = self.get_state(config) if _has_threads(self) else None
             run, full, first = runs.begin(given, held)
             chunks = _Chunks(options, self.stream_mode)
-            run.on_error = lambda error: run.attempt.messages(runs.said(chunks.state, first))
+            run.on_error = lambda error: run.attempt.messages(runs.messages(chunks.state, first))
             with run:
                 for chunk in super().stream(full, config, **chunks.options):
                     yield from chunks.wanted(chunk)
@@ -71,7 +70,7 @@ def _remembering(kind: Any, runs: _Runs) -> Any:
             held = await self.aget_state(config) if _has_threads(self) else None
             run, full, first = await off_loop(runs.begin, given, held)
             chunks = _Chunks(options, self.stream_mode)
-            run.on_error = lambda error: run.attempt.messages(runs.said(chunks.state, first))
+            run.on_error = lambda error: run.attempt.messages(runs.messages(chunks.state, first))
             async with run:
                 async for chunk in super().astream(full, config, **chunks.options):
                     for each in chunks.wanted(chunk):
@@ -87,10 +86,10 @@ def _has_threads(graph: Any) -> bool:
 
 
 class _Chunks:
-    """The chunks of a stream that also says what the graph's state is after each step, which the agent may not want.
+    """The chunks of a stream with the graph's state after each step, which is removed if the caller does not want it.
 
-    `options` are the stream's, with that; `state` is the state as it was said last, and `waits` whether the graph waits
-    for a person then.
+    `options` are those of the stream, with the stream mode for states; `state` is the last state, and `waits` is
+    whether the graph waits for a person there.
     """
 
     def __init__(self, options: dict[str, Any], usual: Any) -> None:
@@ -104,23 +103,23 @@ class _Chunks:
         self.options = {**options, "stream_mode": [*dict.fromkeys([*self._modes, "values"])]}
 
     def wanted(self, chunk: Any) -> Iterator[Any]:
-        """The chunk as the agent asked for it, if it did."""
+        """The chunk in the form that the caller asked for; nothing if the caller did not ask for it."""
         if self._typed:
-            place, mode, said, waits = chunk["ns"], chunk["type"], chunk["data"], chunk.get("interrupts")
+            place, mode, data, waits = chunk["ns"], chunk["type"], chunk["data"], chunk.get("interrupts")
         else:
-            place, mode, said = chunk if self._nested else ((), *chunk)
-            waits = isinstance(said, dict) and "__interrupt__" in said
+            place, mode, data = chunk if self._nested else ((), *chunk)
+            waits = isinstance(data, dict) and "__interrupt__" in data
         if mode == "values":
-            self._place = place if self._place is None else self._place  # its own state is said before all others'
+            self._place = place if self._place is None else self._place  # the graph's own state is the first
             if place == self._place:
-                self.state, self.waits = said, bool(waits)
+                self.state, self.waits = data, bool(waits)
         if mode in self._modes:
-            yield chunk if self._typed or self._listed else (place, said) if self._nested else said
+            yield chunk if self._typed or self._listed else (place, data) if self._nested else data
 
 
 @dataclass(frozen=True)
 class _Runs:
-    """How the runs of a graph become attempts."""
+    """Begins and ends an attempt for each run of a graph."""
 
     where: Where
     check: Check | None
@@ -128,17 +127,17 @@ class _Runs:
     key: str
 
     def begin(self, given: Any, held: Any) -> tuple[Run, Any, str]:
-        """The attempt of a run, its input with guidance, and the id of the first message that is the user's own.
+        """The run, its input with guidance, and the id of the input's first message.
 
-        `held` is the state of the thread that the run goes on with, if any.
+        `held` is the state of the thread that the run continues, if any.
         """
         from langchain_core.messages import RemoveMessage, SystemMessage
 
         messages = _given(given, self.key)
         if not messages and isinstance(self.where, Memory):
             raise ConfigError(
-                f"the task of a run is read from its input, which has no {self.key!r}; to go on with a run that was "
-                "interrupted, begin an attempt and give that: remembering(attempt, graph)"
+                f"the task of a run is read from its input, which has no {self.key!r}; to continue an interrupted run, "
+                "begin an attempt and pass it: remembering(attempt, graph)"
             )
         run = Run(self.where, asked(_plain(messages)), check=self.check, agent=self.name)
         if not messages:
@@ -149,32 +148,32 @@ class _Runs:
             lead = [RemoveMessage(id=ID)]
         return run, {**given, self.key: _led(messages, lead)}, messages[0].id or ""
 
-    def said(self, state: Any, first: str) -> list[dict[str, Any]]:
-        """What was said since the input began."""
-        said = _messages(state, self.key)
-        at = _place(said, first) or 0
-        earlier = _place(said[:at], ID)  # in a thread, guidance stays where it first was
-        return _plain(said[at:] if earlier is None else _led(said[at:], [said[earlier]]))
+    def messages(self, state: Any, first: str) -> list[dict[str, Any]]:
+        """The messages since the start of the input."""
+        messages = _messages(state, self.key)
+        at = _place(messages, first) or 0
+        earlier = _place(messages[:at], ID)  # in a thread, guidance keeps its first place
+        return _plain(messages[at:] if earlier is None else _led(messages[at:], [messages[earlier]]))
 
     def end(self, run: Run, state: Any, waits: bool, first: str) -> None:
         """Record a run, and finish its attempt unless the graph waits for a person."""
-        new = self.said(state, first)
+        new = self.messages(state, first)
         run.attempt.messages(new)
         if not waits:
             run.ended(str(new[-1].get("content") or "") if new else "")
 
 
 def _given(given: Any, key: str) -> list[BaseMessage]:
-    """The messages of an input, each with an id, so that they are found again in the result."""
+    """The messages of an input, each with an id, to find them again in the result."""
     from langchain_core.messages import convert_to_messages
 
     raw = given.get(key) if isinstance(given, dict) else None
-    several = [raw] if raw and not isinstance(raw, list) else raw or []
-    return [m.model_copy(update={"id": m.id or str(uuid.uuid4())}) for m in convert_to_messages(several)]
+    items = [raw] if raw and not isinstance(raw, list) else raw or []
+    return [m.model_copy(update={"id": m.id or str(uuid.uuid4())}) for m in convert_to_messages(items)]
 
 
 def _led(messages: list[BaseMessage], lead: Sequence[BaseMessage]) -> list[BaseMessage]:
-    """The messages with these after their own system messages; constant text first, for a server's prefix cache."""
+    """The messages, with these after the leading system messages: constant text first, for a server's prefix cache."""
     after = next((place for place, message in enumerate(messages) if message.type != "system"), len(messages))
     return [*messages[:after], *lead, *messages[after:]]
 
@@ -183,8 +182,8 @@ def _messages(state: Any, key: str) -> list[Any]:
     return list((state.get(key) if isinstance(state, dict) else getattr(state, key, None)) or ())
 
 
-def _place(messages: Sequence[Any], wanted: str) -> int | None:
-    return next((place for place, message in enumerate(messages) if getattr(message, "id", None) == wanted), None)
+def _place(messages: Sequence[Any], name: str) -> int | None:
+    return next((place for place, message in enumerate(messages) if getattr(message, "id", None) == name), None)
 
 
 def _plain(messages: Sequence[BaseMessage]) -> list[dict[str, Any]]:

@@ -1,7 +1,7 @@
 """LiteLLM's `completion` and `acompletion` with a memory, and any function with the same arguments and results.
 
 Always holds: your function stays unchanged; except for the guidance, requests and replies pass unchanged, streams chunk
-by chunk; the rules of `talks` about runs.
+by chunk; what `talks` says about runs.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def remembering(
     """
     checked(where, check)
     if not callable(function):
-        raise ConfigError(f"the function should be one such as litellm.completion, and is a {type(function).__name__}")
+        raise ConfigError(f"the function should be one like litellm.completion, and is a {type(function).__name__}")
     talks = Talks(where, check, agent)
 
     def completion(model: str, messages: Any = (), **options: Any) -> Any:
@@ -65,7 +65,7 @@ def remembering(
 
 
 class _Stream:
-    """Stands for a stream: passes each chunk on as it comes and notes it; all else is the stream's own."""
+    """Wraps a stream: records each chunk and passes it on at once; all other attributes are the stream's own."""
 
     def __init__(self, stream: Any, tape: Tape) -> None:
         self._stream, self._tape = stream, tape

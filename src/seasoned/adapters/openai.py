@@ -1,6 +1,6 @@
 """A client of OpenAI's SDK with a memory: guidance goes into its system message, and the conversation is recorded.
 
-Always holds: the rules of `sdk` and `talks` about clients and runs.
+Always holds: what `sdk` says about clients, and `talks` about runs.
 """
 
 from __future__ import annotations

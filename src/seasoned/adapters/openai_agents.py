@@ -1,4 +1,4 @@
-"""The OpenAI Agents SDK's runner with a memory: guidance for all agents of a run, and the record of the run.
+"""The OpenAI Agents SDK's runner with a memory: guidance for all agents of a run, and a record of the run.
 
 Always holds: your agents and run configs stay unchanged; guidance comes after an agent's instructions.
 """
@@ -39,7 +39,7 @@ def remembering(where: Where, *, check: Check | None = None, agent: str = "") ->
 
 
 class RememberingRunner:
-    """Replaces `agents.Runner`, and is a class like it. Made by `remembering`."""
+    """Replaces `agents.Runner`, and has its methods. Made by `remembering`."""
 
     def __init__(self, where: Where, check: Check | None, agent: str) -> None:
         self._where, self._check, self._agent = where, check, agent
@@ -69,7 +69,7 @@ class RememberingRunner:
         self._check_input(input)
         begun: list[asyncio.Future[Run]] = []
 
-        async def run() -> Run:  # first asked for by the first call of a model, beside the event loop
+        async def run() -> Run:  # begins at the first call of a model, outside the event loop
             if not begun:
                 begun.append(asyncio.ensure_future(off_loop(self._begin, starting_agent, input)))
             return await asyncio.shield(begun[0])
@@ -81,36 +81,36 @@ class RememberingRunner:
         result.stream_events = partial(_recorded, run, result, result.stream_events)
         return result  # type: ignore[no-any-return]
 
-    def _check_input(self, given: Any) -> None:
-        if isinstance(self._where, Memory) and not isinstance(given, str | list):
+    def _check_input(self, value: Any) -> None:
+        if isinstance(self._where, Memory) and not isinstance(value, str | list):
             raise ConfigError(
-                f"the task of a run is read from its input, a text or a list, and this is a {type(given).__name__}; "
-                "to go on with a run, begin an attempt and give that: remembering(attempt)"
+                f"the task of a run is read from its input, which should be a text or a list, and is a "
+                f"{type(value).__name__}; to continue a run, begin an attempt and pass it: remembering(attempt)"
             )
 
-    def _begin(self, starting_agent: Agent[Any], given: Any) -> Run:
-        self._check_input(given)
-        task = given if isinstance(given, str) else asked(given) if isinstance(given, list) else ""
+    def _begin(self, starting_agent: Agent[Any], value: Any) -> Run:
+        self._check_input(value)
+        task = value if isinstance(value, str) else asked(value) if isinstance(value, list) else ""
         run = Run(self._where, task, check=self._check, agent=self._agent or starting_agent.name)
         run.on_error = partial(_broken_off, run)
         return run
 
 
 def _with_guidance(options: dict[str, Any], guidance: str | Callable[[], Awaitable[str]]) -> dict[str, Any]:
-    """The options of a run, with the guidance put after the instructions at each call of a model."""
+    """The options of a run, with a filter that puts the guidance after the instructions of each model call."""
     if not guidance:
         return options
     from agents.run import CallModelData, ModelInputData, RunConfig
 
     config: Any = options.get("run_config") or RunConfig()
     config = RunConfig(**config) if isinstance(config, dict) else config
-    was = config.call_model_input_filter
+    own_filter = config.call_model_input_filter
 
     async def lead(data: CallModelData[Any]) -> ModelInputData:
-        model: Any = was(data) if was else data.model_data
+        model: Any = own_filter(data) if own_filter else data.model_data
         model = await model if inspect.isawaitable(model) else model
-        said = guidance if isinstance(guidance, str) else await guidance()
-        return ModelInputData(input=model.input, instructions=led(model.instructions or "", said)) if said else model
+        text = guidance if isinstance(guidance, str) else await guidance()
+        return ModelInputData(input=model.input, instructions=led(model.instructions or "", text)) if text else model
 
     return {**options, "run_config": replace(config, call_model_input_filter=lead)}
 
@@ -118,8 +118,8 @@ def _with_guidance(options: dict[str, Any], guidance: str | Callable[[], Awaitab
 async def _recorded(
     begin: Callable[[], Awaitable[Run]], result: Any, events: Callable[[], AsyncIterator[Any]]
 ) -> AsyncIterator[Any]:
-    """The events of a stream as they come; when they end, the run is recorded."""
-    del result.stream_events  # of the next one who asks, if any, nothing is recorded
+    """The events of a stream as they arrive; at their end, the run is recorded."""
+    del result.stream_events  # a second call gets the SDK's own events, and is not recorded
     run = await begin()
     run.on_error = lambda error: run.attempt.messages(result.to_input_list())
     async with run:
@@ -131,15 +131,15 @@ async def _recorded(
 def _end(run: Run, result: RunResult | RunResultStreaming) -> None:
     run.attempt.messages(result.to_input_list())
     stopped = result.final_output is None and hasattr(result, "cancel")
-    if not result.interruptions and not stopped:  # else it waits for a person
+    if not result.interruptions and not stopped:  # otherwise it waits for a person
         run.ended(result.final_output)
 
 
 def _broken_off(run: Run, error: BaseException) -> None:
-    """Record what was done before a run broke off, such as by too many turns, where the SDK's error says it."""
+    """Record the steps before a run broke off, such as by too many turns, if the SDK's error has them."""
     from agents import AgentsException
 
-    done = error.run_data if isinstance(error, AgentsException) else None
-    if done is not None:
-        given = [{"role": "user", "content": done.input}] if isinstance(done.input, str) else done.input
-        run.attempt.messages([*given, *(item.to_input_item() for item in done.new_items)])
+    data = error.run_data if isinstance(error, AgentsException) else None
+    if data is not None:
+        messages = [{"role": "user", "content": data.input}] if isinstance(data.input, str) else data.input
+        run.attempt.messages([*messages, *(item.to_input_item() for item in data.new_items)])

@@ -1,4 +1,4 @@
-"""A capability for PydanticAI's agents with a memory: guidance as instructions, and the record of each run.
+"""A capability that gives PydanticAI's agents a memory: guidance as instructions, and a record of each run.
 
 Always holds: one capability serves many runs at a time; an agent's own instructions stay; a run that you stream or
 iterate over is recorded like any other.
@@ -36,7 +36,7 @@ def remembering(where: Where, *, check: Check | None = None, agent: str = "") ->
     class Remembering(AbstractCapability[Any]):
         def __init__(self) -> None:
             self.guidance = ""
-            self.said: Sequence[Any] = ()
+            self.messages: Sequence[Any] = ()
 
         async def for_run(self, ctx: Any) -> Remembering:
             return Remembering()
@@ -45,15 +45,15 @@ def remembering(where: Where, *, check: Check | None = None, agent: str = "") ->
             return lambda ctx: self.guidance or None
 
         async def before_model_request(self, ctx: Any, request_context: Any) -> Any:
-            self.said = ctx.messages  # of a run that breaks off, this alone knows what was said
+            self.messages = ctx.messages  # the only record of a run that breaks off
             return request_context
 
         async def wrap_run(self, ctx: Any, *, handler: Any) -> Any:
-            who = agent or getattr(ctx.agent, "name", None) or ""
-            run = await off_loop(Run, where, _task(ctx), check=check, agent=who)
+            by = agent or getattr(ctx.agent, "name", None) or ""
+            run = await off_loop(Run, where, _task(ctx), check=check, agent=by)
             self.guidance = run.guidance
             known = len(ctx.messages)
-            run.on_error = lambda error: run.attempt.messages(chat(self.said[known:]))
+            run.on_error = lambda error: run.attempt.messages(chat(self.messages[known:]))
             async with run:
                 result = await handler()
                 await off_loop(run.record, end, run, result)
@@ -61,7 +61,7 @@ def remembering(where: Where, *, check: Check | None = None, agent: str = "") ->
 
     def end(run: Run, result: Any) -> None:
         run.attempt.messages(chat(result.new_messages()))
-        if not isinstance(result.output, DeferredToolRequests):  # else it waits for a person
+        if not isinstance(result.output, DeferredToolRequests):  # otherwise it waits for a person
             run.ended(result.output)
 
     return Remembering()
@@ -76,7 +76,7 @@ def chat(messages: Sequence[Any]) -> Iterator[dict[str, Any]]:
             if kind == "system-prompt":
                 yield {"role": "system", "content": part.content}
             elif kind == "user-prompt":
-                yield {"role": "user", "content": _words(part.content)}
+                yield {"role": "user", "content": _text(part.content)}
             elif kind == "tool-return":
                 yield {"role": "tool", "tool_call_id": part.tool_call_id, "content": part.model_response_str()}
             elif kind == "retry-feedback":
@@ -84,19 +84,19 @@ def chat(messages: Sequence[Any]) -> Iterator[dict[str, Any]]:
             elif kind == "tool-call":
                 function = {"name": part.tool_name, "arguments": part.args_as_json_str()}
                 calls.append({"id": part.tool_call_id, "function": function})
-        said = "\n".join(part.content for part in message.parts if part.part_kind == "text")
-        if said or calls:
-            yield {"role": "assistant", "content": said, "tool_calls": calls}
+        text = "\n".join(part.content for part in message.parts if part.part_kind == "text")
+        if text or calls:
+            yield {"role": "assistant", "content": text, "tool_calls": calls}
 
 
 def _task(ctx: Any) -> str:
     if ctx.prompt is not None:
-        return _words(ctx.prompt)
-    asked = [each["content"] for each in chat(ctx.messages) if each["role"] == "user"]
-    return asked[-1] if asked else ""
+        return _text(ctx.prompt)
+    texts = [each["content"] for each in chat(ctx.messages) if each["role"] == "user"]
+    return texts[-1] if texts else ""
 
 
-def _words(content: str | Sequence[Any]) -> str:
+def _text(content: str | Sequence[Any]) -> str:
     """A prompt's text; pictures and files are named by their kind."""
     if isinstance(content, str):
         return content
@@ -104,5 +104,5 @@ def _words(content: str | Sequence[Any]) -> str:
 
 
 def _part(part: Any) -> str:
-    words = getattr(part, "content", None)
-    return words if isinstance(words, str) else f"[{getattr(part, 'kind', type(part).__name__)}]"
+    text = getattr(part, "content", None)
+    return text if isinstance(text, str) else f"[{getattr(part, 'kind', type(part).__name__)}]"

@@ -1,7 +1,7 @@
-"""One run of somebody's agent, as all adapters see it.
+"""One run of an agent, for all adapters.
 
-Always holds: a run in an attempt that was given leaves it open; a run in a memory has an attempt of its own, which is
-kept as unknown where the run breaks off; what goes wrong once the agent is done never takes the place of its result.
+Always holds: a run in an attempt leaves the attempt open; a run in a memory has its own attempt, which is stored as
+unknown if the run breaks off; an error after the agent has ended never replaces its result.
 """
 
 from __future__ import annotations
@@ -24,37 +24,37 @@ from seasoned.memory.checks import Check, Verdict, ask, read
 log = logging.getLogger(__name__)
 
 Where: TypeAlias = Memory | Attempt
-"""A memory, whose runs are attempts of their own, or an attempt that they belong to."""
+"""A memory, in which each run is an attempt, or an attempt that all runs belong to."""
 
 NO_TEXT = "(no text)"
-"""The task of a run that was asked nothing in words."""
+"""The task of a run whose input has no text."""
 
 
-class StreamLeft(Exception):  # noqa: N818 - it names how an attempt ended, and nobody catches it
+class StreamLeft(Exception):  # noqa: N818 - names how an attempt ended, and is never caught
     """The agent closed a stream before it ended."""
 
 
 class Run:
-    """One run: `guidance` goes into its system prompt, what was done goes into `attempt`, and `ended` ends it.
+    """One run: its `guidance` is for the system prompt, its `attempt` gets the steps, and `ended` ends it.
 
-    Used in a block, `with` or `async with`: a run that breaks off is kept as unknown, after `on_error`, if set, has
-    recorded what was done till then. With the result there, `record` does the rest.
+    Use it in a `with` or `async with` block: if the block raises, `on_error`, if set, records the steps so far, and the
+    attempt is stored as unknown. Once the agent has a result, call `record`.
     """
 
     on_error: Callable[[BaseException], None] | None = None
 
     def __init__(self, where: Where, task: str, *, check: Check | None = None, agent: str = "") -> None:
-        """Begin a run; with a memory, this recalls for the task.
+        """Begin a run; with a memory, this recalls guidance for the task.
 
         Args:
-            where: what `remembering` was given, as `checked` passed it.
-            task: what the agent was asked; of no account where an attempt was given.
-            check: says how it ended.
+            where: the first argument of `remembering`, after `checked`.
+            task: the agent's task; ignored if `where` is an attempt.
+            check: decides the outcome.
             agent: the agent's name, for the record.
         """
         self.own = isinstance(where, Memory)
-        wanted = task if task.strip() else NO_TEXT  # a picture alone, say: no reason to stop somebody's agent
-        self.attempt = where.attempt(wanted, agent=agent) if isinstance(where, Memory) else where
+        text = task if task.strip() else NO_TEXT  # such as a picture alone, which must not stop the agent
+        self.attempt = where.attempt(text, agent=agent) if isinstance(where, Memory) else where
         self.guidance = self.attempt.guidance.text
         self._check = check
         self._checking = False
@@ -77,45 +77,45 @@ class Run:
             await off_loop(self.__exit__, *how)
 
     def record(self, how: Callable[..., None], *given: object) -> None:
-        """Record a run whose result is there, by calling `how`; an attempt that it does not end is kept as unknown.
+        """Record a run that has a result, by calling `how`; if that does not end the attempt, it is stored as unknown.
 
-        Raises nothing: what goes wrong is logged, and the result is the caller's all the same.
+        Raises nothing: errors are logged, and the caller keeps the result.
         """
-        self.on_error = None  # the agent is done
+        self.on_error = None  # errors from here on are not the agent's
         with recording(self), self:
             how(*given)
             if self.own and not self._checking:
                 self.attempt.__exit__(None, None, None)
 
     def ended(self, answer: Any) -> None:
-        """The agent answered: finish an attempt of the run's own, unless that was done already."""
+        """Finish the run's own attempt with the agent's answer, unless it is finished already."""
         if not self.own:
             return
         text = "" if answer is None else shown(answer)
-        said = ask(self._check, self.attempt.made(text), answer) if self._check else None
-        if inspect.isawaitable(said) and afterwards(partial(self._later, said, text)):
+        verdict = ask(self._check, self.attempt.made(text), answer) if self._check else None
+        if inspect.isawaitable(verdict) and afterwards(partial(self._later, verdict, text)):
             self._checking = True
         else:
-            self._finish(waited(said), text)
+            self._finish(waited(verdict), text)
 
-    async def _later(self, coming: Awaitable[Verdict], text: str) -> None:
-        """Finish with what a check says that the caller's event loop waits for."""
+    async def _later(self, verdict: Awaitable[Verdict], text: str) -> None:
+        """Finish with the verdict of a check, awaited on the caller's event loop."""
         with recording(self):
             async with self:
-                await off_loop(self._finish, await coming, text)
+                await off_loop(self._finish, await verdict, text)
 
     def _finish(self, verdict: Verdict, text: str) -> None:
         success, why = read(verdict)
-        with suppress(ContractError):  # whoever finished it knew better
+        with suppress(ContractError):  # it is finished already
             self.attempt.finish(success, answer=text, detail=why)
 
 
 @contextmanager
 def recording(run: Run) -> Iterator[None]:
-    """Around what is recorded once the agent is done: what goes wrong is logged, so that its result or error stays."""
+    """Log any error in the block, so that a failed record replaces neither the agent's result nor its error."""
     try:
         yield
-    except Exception as error:  # of the store, of a check, or of whoever finished the attempt
+    except Exception as error:  # from the store, a check, or an attempt that is finished already
         log.warning(
             "the run of %r is done, but its record could not be completed: %s: %s",
             run.attempt.task.text[:60],
@@ -125,24 +125,21 @@ def recording(run: Run) -> Iterator[None]:
 
 
 def checked(where: object, check: object, module: str = "", extra: str = "", package: str = "") -> None:
-    """See that `remembering` was given what it needs, and that the framework's module can be imported.
+    """Check the arguments of `remembering`, and that the framework's `module`, if any, can be imported.
 
     Raises:
-        ConfigError: when it was given neither a memory nor an attempt, or a check for an attempt, or a check that
-            cannot be called.
-        MissingExtraError: when the framework is not installed; it comes with the extra, in the package (by default of
-            the same name).
+        ConfigError: `where` is neither a memory nor an attempt, an attempt comes with a check, or the check is not
+            callable.
+        MissingExtraError: the framework is not installed: `extra` brings `package` (default: of the same name).
     """
     if not isinstance(where, Memory | Attempt):
         raise ConfigError(
-            f"remembering(..) begins with a seasoned.Memory or an attempt of one, and was given {where!r}"
+            f"the first argument of remembering(..) should be a seasoned.Memory or an attempt, and is {where!r}"
         )
     if check is not None and isinstance(where, Attempt):
-        raise ConfigError(
-            "a check is for the attempts that a memory begins by itself; finish this one: finish(success)"
-        )
+        raise ConfigError("check needs a memory, not an attempt; finish this one yourself: attempt.finish(success)")
     if check is not None and not callable(check):
-        raise ConfigError(f"check is a function of the attempt, or of the task and the answer, and was {check!r}")
+        raise ConfigError(f"check should be a function of the attempt, or of the task and the answer, and is {check!r}")
     if module:
         try:
             import_module(module)
@@ -151,25 +148,25 @@ def checked(where: object, check: object, module: str = "", extra: str = "", pac
 
 
 def asked(messages: Iterable[object]) -> str:
-    """What the user said last in a conversation, or where no user said anything, the last thing that was said."""
+    """The text of the last user message in a conversation; without one, of the last message."""
     last = ""
     for message in reversed(list(messages)):
         chat = read_chat([message])
-        words = chat.messages[-1]["content"] if chat.messages else ""
-        if words and chat.messages[-1]["role"] == "user" and not chat.steps:  # a tool's result is a step
-            return words
-        last = last or words
+        text = chat.messages[-1]["content"] if chat.messages else ""
+        if text and chat.messages[-1]["role"] == "user" and not chat.steps:  # a tool's result is a step
+            return text
+        last = last or text
     return last
 
 
 def led(instructions: str, guidance: str) -> str:
-    """Instructions with guidance after them; constant text first, so that a server's prefix cache serves it."""
+    """Instructions, then guidance: constant text comes first, so that a server's prefix cache serves it."""
     return "\n\n".join(filter(None, (instructions, guidance)))
 
 
 def shown(value: object, how: Callable[[object], str] = str) -> str:
-    """A value as text, or its type's name where it cannot say what it is: then the run goes on all the same."""
+    """A value as text; the name of its type if converting it raises an error, so that the run continues."""
     try:
         return how(value)
-    except Exception:  # somebody's object: anything may come
+    except Exception:  # the object is the user's and may raise anything
         return f"<{type(value).__name__}>"

@@ -1,8 +1,8 @@
-"""The SDKs of OpenAI and Anthropic, which one generator makes: all that they ask for goes through their `post`.
+"""Clients of OpenAI's and Anthropic's SDKs: one generator makes both, and all requests go through `client.post`.
 
-Always holds: the client that was given is left as it was; requests and replies pass unchanged but for the guidance. A
-stream is the SDK's own object: its bytes are noted as the agent reads them, each as it comes, and read only when the
-stream ends, breaks off or is closed.
+Always holds: the user's client stays unchanged; except for the guidance, requests and replies pass unchanged. A stream
+is the SDK's own object: its bytes are collected while the agent reads them, and parsed only when the stream ends,
+breaks off or is closed.
 """
 
 from __future__ import annotations
@@ -18,24 +18,24 @@ from seasoned.adapters.wire import Form
 from seasoned.jobs import off_loop
 
 Posts = Mapping[str, Form]
-"""The form of what is asked for at each path that is remembered."""
+"""The form of requests to each path that is recorded."""
 
 
 def remember(client: Any, talks: Talks, posts: Posts, *, later: bool) -> Any:
-    """A copy of a client that remembers; copies of it, such as by `with_options`, do so too.
+    """Copy a client, with a memory; copies of the copy, such as by `with_options`, have the memory too.
 
     Args:
-        client: of one of the SDKs.
+        client: a client of one of the SDKs.
         talks: the runs that its requests belong to.
-        posts: what is remembered.
-        later: whether its functions are coroutine functions.
+        posts: the requests to record.
+        later: whether the client is asynchronous.
     """
     return _remembering(client.copy(), talks, posts, later)
 
 
 def _remembering(client: Any, talks: Talks, posts: Posts, later: bool) -> Any:
     copy = client.copy
-    client.post = (_posting_later if later else _posting)(client.post, talks, posts)
+    client.post = (_posting_async if later else _posting)(client.post, talks, posts)
     client.copy = client.with_options = lambda **options: _remembering(copy(**options), talks, posts, later)
     return client
 
@@ -56,7 +56,7 @@ def _posting(real: Callable[..., Any], talks: Talks, posts: Posts) -> Callable[.
     return post
 
 
-def _posting_later(real: Callable[..., Any], talks: Talks, posts: Posts) -> Callable[..., Any]:
+def _posting_async(real: Callable[..., Any], talks: Talks, posts: Posts) -> Callable[..., Any]:
     async def post(path: str, *, body: Any = None, **options: Any) -> Any:
         form = posts.get(path)
         if form is None or not isinstance(body, Mapping):
@@ -73,7 +73,7 @@ def _posting_later(real: Callable[..., Any], talks: Talks, posts: Posts) -> Call
 
 
 def _streams(reply: Any, talks: Talks, form: Form, talk: Talk, before: list[Any]) -> bool:
-    """Whether a reply is still to come; then its response takes a tape along."""
+    """Whether a reply is a stream; if so, attach a tape to its response."""
     response = getattr(reply, "http_response", None) or getattr(reply, "response", None)
     if response is None or response.is_closed:
         return False
@@ -84,7 +84,7 @@ def _streams(reply: Any, talks: Talks, form: Form, talk: Talk, before: list[Any]
 
 
 def _json(reply: Any) -> Any:
-    """The JSON of a reply: of an SDK's object, or of the response where the agent asked for that."""
+    """The JSON of a reply, which is an SDK's object, or a raw response if the agent asked for one."""
     if hasattr(reply, "model_dump"):
         return reply.model_dump(warnings=False, exclude_none=True)
     response = getattr(reply, "http_response", reply)
@@ -95,7 +95,7 @@ def _json(reply: Any) -> Any:
 
 
 class _Reading:
-    """What is read of a response in coroutines. No generator: one around the library's own would end when that does."""
+    """The bytes of a response, as read by coroutines; not a generator, which would end with the library's own."""
 
     def __init__(self, response: Any, parts: AsyncGenerator[bytes, None]) -> None:
         self._response, self._parts = response, parts
@@ -124,15 +124,15 @@ class _Reading:
 
 @cache
 def _taped(kind: Any) -> Any:
-    """A class of responses that notes what is read of it, made of the class of the SDK's HTTP library.
+    """A subclass of the HTTP library's response class that collects the bytes read from it.
 
-    A response gets another class, and no functions of its own, as these would hold it in a cycle: then one that is
-    dropped would no longer be closed at once.
+    The response's class is replaced, not its methods: those would form a reference cycle, so that an abandoned response
+    would not be closed at once.
     """
 
     class Response(kind):  # type: ignore[misc]
         def iter_bytes(self, chunk_size: int | None = None) -> Iterator[bytes]:
-            self.reading = True  # while it does, `close` comes from below, and what is read is not over
+            self.reading = True  # meanwhile, `close` is called by the library, not by the agent
             try:
                 for part in super().iter_bytes(chunk_size):
                     self.tape.parts.append(part)
@@ -156,7 +156,7 @@ def _taped(kind: Any) -> Any:
 
         async def aclose(self) -> None:
             await super().aclose()
-            if not (self.reading or self.tape.over):  # what is over is closed more than once, and must not wait here
+            if not (self.reading or self.tape.over):  # a finished response is closed again, and must not wait here
                 await off_loop(self.tape.end, StreamLeft())
 
     Response.__name__, Response.__qualname__, Response.__module__ = kind.__name__, kind.__qualname__, kind.__module__

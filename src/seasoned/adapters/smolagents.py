@@ -1,7 +1,7 @@
-"""An agent of smolagents with a memory: guidance at the end of its system prompt, and the record of its steps.
+"""A smolagents agent with a memory: guidance at the end of its system prompt, and a record of its steps.
 
-Always holds: your agent keeps its own `run` and prompt; the copy and your agent share their memory and tools, so do not
-run both at once.
+Always holds: your agent keeps its own `run` and prompt; the copy shares your agent's memory and tools, so do not run
+both at once.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ else:
 
 
 def remembering(where: Where, agent: Agent, *, check: Check | None = None) -> Agent:
-    """Return a copy of an agent with a memory. It streams, and works as the managed agent of another agent.
+    """Return a copy of an agent with a memory. It can stream, and can be the managed agent of another agent.
 
     Args:
         where: a memory, or an attempt that the runs belong to.
@@ -38,7 +38,7 @@ def remembering(where: Where, agent: Agent, *, check: Check | None = None) -> Ag
     from smolagents import MultiStepAgent, RunResult
 
     if not isinstance(agent, MultiStepAgent):
-        raise ConfigError(f"the agent should be one of smolagents, and is a {type(agent).__name__}")
+        raise ConfigError(f"the agent should be a smolagents agent, and is a {type(agent).__name__}")
     copied: Any = copy.copy(agent)
     name = agent.name or type(agent).__name__
     guidance = ""
@@ -79,14 +79,14 @@ def remembering(where: Where, agent: Agent, *, check: Check | None = None) -> Ag
 
 
 def _record(run: Run, agent: Any, known: int) -> None:
-    """Record the steps of a run: what the model said, its code or tool calls, and what came of them."""
+    """Record the steps of a run: the model's text, its code or tool calls, and their results."""
     tag = (getattr(agent, "code_block_tags", None) or ("",))[0]
     for step in agent.memory.steps[known:]:
         if not hasattr(step, "observations"):  # the task, or a plan
             continue
-        said = step.model_output if isinstance(step.model_output, str) else ""
+        text = step.model_output if isinstance(step.model_output, str) else ""
         calls = [f"{call.name}({call.arguments})" for call in step.tool_calls or ()]
         code = getattr(step, "code_action", None)
-        thought = said.partition(tag)[0] if code and tag else said
-        seen = filter(None, (step.observations, str(step.error) if step.error else ""))
-        run.attempt.step(thought=thought.strip(), action=code or "\n".join(calls), observation="\n".join(seen))
+        thought = text.partition(tag)[0] if code and tag else text
+        results = filter(None, (step.observations, str(step.error) if step.error else ""))
+        run.attempt.step(thought=thought.strip(), action=code or "\n".join(calls), observation="\n".join(results))

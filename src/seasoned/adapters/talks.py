@@ -1,8 +1,8 @@
-"""Requests to a model as runs: which request begins one, which goes on with one, and which reply ends it.
+"""Requests to a model as runs: which request begins a run, which continues one, and which reply ends it.
 
-A run begins with a request whose last message is no tool's result, and ends with the reply that calls no tool. Always
-holds: two conversations do not mix, whatever a server calls its calls; a reply that is streamed is recorded once, when
-it ends, breaks off or is left, or earlier where the agent asks on before that.
+A run begins with a request whose last message is not a tool result, and ends with a reply that calls no tool. Always
+holds: two conversations never mix, whatever ids a server gives its calls; a streamed reply is recorded once, when it
+ends, breaks off or is abandoned, or when the agent sends the next request before that.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ from seasoned.memory.checks import Check
 from seasoned.types import Message
 
 MAX_OPEN = 1000
-"""So many runs may wait for the results of their tool calls; then the oldest are kept as unknown."""
+"""The most runs that may wait for tool results; beyond that, the oldest is stored as unknown."""
 
 
-class ReplyFailed(Exception):  # noqa: N818 - it names how an attempt ended, and nobody catches it
-    """The server said in its reply that it failed, or that it is not done yet."""
+class ReplyFailed(Exception):  # noqa: N818 - names how an attempt ended, and is never caught
+    """The server's reply says that it failed, or that it is incomplete."""
 
 
 @dataclass
 class Talk:
-    """A run, and what was said in it; it waits while there are `calls` whose results are to come.
+    """A run and the messages in it, `said`; while it has `calls`, it waits for their results.
 
-    `reply` and `conversation` are what the server knows what was said by, where it keeps it.
+    `reply` and `conversation` are the server's ids of the last reply and of the conversation, if the server stores it.
     """
 
     run: Run
@@ -43,22 +43,22 @@ class Talk:
 
     @contextmanager
     def asking(self) -> Iterator[None]:
-        """Around a request: where it fails the run breaks off, unless it waits for results: the agent may ask again."""
+        """Make a request in the block; an error ends the run, unless it waits for tool results: the agent may retry."""
         with nullcontext() if self.calls else self.run:
             yield
 
 
 class Tape:
-    """A reply while it comes: `parts` are added as they are, and read when it ends, `over` then. Safe in threads."""
+    """A streamed reply: raw `parts` are appended as they arrive, and read once it is `over`. Thread-safe."""
 
     def __init__(
         self, read: Callable[[Sequence[Any]], Said], end: Callable[[Said, BaseException | None], None]
     ) -> None:
-        """Take a reply up.
+        """Begin to record a reply.
 
         Args:
-            read: what the parts say.
-            end: called with the messages, and with the error that ended the talk, if any.
+            read: reads the parts.
+            end: gets the parts as read, and the error that ended the reply, if any.
         """
         self.parts: list[Any] = []
         self.over = False
@@ -66,17 +66,17 @@ class Tape:
         self._lock = threading.Lock()
 
     def mentions(self, calls: Iterable[str]) -> bool:
-        """Whether one of these ids may stand in what came so far; much quicker than to read it."""
+        """Whether one of these ids may be in the parts so far; much faster than reading them."""
         parts = list(self.parts)
         data = b"".join(parts) if all(isinstance(part, bytes) for part in parts) else None
         return data is None or any(call.encode() in data for call in calls)
 
     def said(self) -> Said | None:
-        """What was said so far; None where the reply was recorded."""
+        """The reply so far; None if it is recorded already."""
         return None if self.over else self._read(list(self.parts))
 
     def end(self, error: BaseException | None = None) -> None:
-        """Record what was said, once: the reply has ended, or an error broke it off."""
+        """Record the reply, once: it has ended, or an error broke it off."""
         with self._lock:
             if self.over:
                 return
@@ -86,7 +86,7 @@ class Tape:
 
 
 class Talks:
-    """The runs that wait for the results of their tool calls, the oldest first. Safe in threads."""
+    """The runs that wait for tool results, the oldest first. Thread-safe."""
 
     def __init__(self, where: Where, check: Check | None, agent: str) -> None:
         self._where, self._check, self._agent = where, check, agent
@@ -96,7 +96,7 @@ class Talks:
         self._lock = threading.Lock()
 
     def begin(self, form: Form, body: Mapping[str, Any]) -> tuple[Talk, list[Any], dict[str, Any]]:
-        """The run of a request, all that is said before its reply, and the request with guidance."""
+        """The run of a request, all messages before its reply, and the request with guidance."""
         items = form.items(body)
         held = form.held(body)
         talk = self._single or self._waiting(items, held)
@@ -104,11 +104,11 @@ class Talks:
         talk.conversation = held.get("conversation")
         sent = form.led(body, items, talk.run.guidance)
         if talk.said and held:
-            return talk, [*talk.said, *items], sent  # the server has the earlier messages, and gets only new ones
+            return talk, [*talk.said, *items], sent  # the request has only new messages: the server stores the rest
         return talk, form.heard(sent), sent
 
     def tape(self, form: Form, talk: Talk, before: list[Any]) -> Tape:
-        """Take up a reply that is streamed, whose parts are bytes of events or of one body."""
+        """Begin to record a streamed reply, whose parts are bytes of events or of one body."""
 
         def end(said: Said, error: BaseException | None) -> None:
             with self._lock:
@@ -122,10 +122,10 @@ class Talks:
         return tape
 
     def end(self, talk: Talk, before: list[Any], said: Said, error: BaseException | None = None) -> None:
-        """Record a reply; one that calls no tool and is whole ends a run of its own."""
+        """Record a reply; one that calls no tool ends its run, unless the run belongs to the caller's attempt."""
         error = ReplyFailed() if said.failed else None if said.whole else error
         if error and talk.calls:
-            return  # the agent may ask again, and the reply to that is the one to record
+            return  # the agent may retry, and that reply is recorded
         talk.said, talk.reply = [*before, *said.messages], said.reply
         talk.run.attempt.messages(talk.said)
         if talk.run.own and error:
@@ -145,21 +145,21 @@ class Talks:
             oldest.run.attempt.__exit__(None, None, None)
 
     def _waiting(self, items: list[Any], held: Mapping[str, Any]) -> Talk | None:
-        """The run that a request goes on with: its call is answered, and most of what was said is what was said there.
+        """The run that a request continues: it waits for a call that the request answers, and shares the most messages.
 
-        The id of a call is not enough: some servers count them anew in each reply. Agents shorten what was said, so its
-        beginning is.
+        Call ids are not enough: some servers number calls anew in each reply. Only messages at the beginning count, as
+        agents shorten conversations.
         """
         calls = answered(items[-1]) if items else frozenset()
         candidates = self._calling(calls)
         for name, known in held.items():
             return next((talk for talk in candidates if getattr(talk, name) == known), None)
-        heard = _heard(items) if candidates else []
-        alike = [_alike(_heard(talk.said), heard) for talk in candidates]
-        return candidates[alike.index(max(alike))] if any(alike) else None
+        messages = _without_system(items) if candidates else []
+        counts = [_shared(_without_system(talk.said), messages) for talk in candidates]
+        return candidates[counts.index(max(counts))] if any(counts) else None
 
     def _calling(self, calls: frozenset[str]) -> list[Talk]:
-        """The runs that wait for the result of one of these calls, also where the stream of a call is still open."""
+        """The runs that wait for the result of one of these calls, even if the stream with the call is still open."""
         if not calls:
             return []
         with self._lock:
@@ -172,11 +172,11 @@ class Talks:
             return [talk for talk in self._open if calls & talk.calls]
 
 
-def _heard(items: Sequence[Any]) -> list[Message]:
-    """What was said, but for the system's words, which guidance is among."""
+def _without_system(items: Sequence[Any]) -> list[Message]:
+    """The messages except those of the system, as they contain guidance."""
     return [message for message in read_chat(items).messages if message["role"] != "system"]
 
 
-def _alike(one: Sequence[Message], other: Sequence[Message]) -> int:
-    """With how many equal messages two conversations begin."""
+def _shared(one: Sequence[Message], other: Sequence[Message]) -> int:
+    """The number of equal messages at the beginning of two conversations."""
     return next((n for n, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))

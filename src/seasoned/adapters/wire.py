@@ -1,7 +1,7 @@
-"""What is said in a request and its reply: in OpenAI's chat completions and responses, and in Anthropic's messages.
+"""Reads requests and replies: OpenAI's chat completions and responses, and Anthropic's messages.
 
-Always holds: a request is not changed but copied; guidance comes after the instructions that are there; no reply makes
-this raise, whole or cut off, in one body or as server-sent events: what cannot be read is passed over.
+Always holds: a request is copied, never changed; guidance comes after the request's own instructions; no reply raises
+an error here, complete or cut off, in one body or as server-sent events: unreadable parts are skipped.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from seasoned.adapters.running import led
 from seasoned.llm.openai import at, words_of
 
 PAUSED = "(paused)"
-"""Stands for the call that a reply of Anthropic's waits for where the server paused, and is sent the reply back."""
+"""Stands for the call that a paused turn of Anthropic's waits for: the next request repeats the paused reply."""
 
 
 @dataclass(frozen=True)
 class Said:
-    """What a reply says: its messages, the ids of the calls that it waits for, its words, and the server's name for it.
+    """A reply as read: its messages, the ids of its calls, its text in `answer`, and the server's id in `reply`.
 
-    `whole` is False where it broke off or says no end, and `failed` is True where the server says that it failed.
+    `whole` is False if it broke off or has no end mark; `failed` is True if the server reports a failure.
     """
 
     messages: list[dict[str, Any]]
@@ -34,29 +34,29 @@ class Said:
 
 
 class Form(Protocol):
-    """How one protocol says it."""
+    """How to read and write one protocol."""
 
     def items(self, body: Mapping[str, Any]) -> list[Any]:
-        """What was said, as a request has it, without its instructions."""
+        """The messages of a request; instructions in a field of their own are not among them."""
 
     def led(self, body: Mapping[str, Any], items: list[Any], guidance: str) -> dict[str, Any]:
-        """The request that says these items, with guidance after its instructions."""
+        """The request with these messages, and with guidance after its instructions."""
 
     def held(self, body: Mapping[str, Any]) -> dict[str, Any]:
-        """What the server is to go on from, where it keeps what was said: {"reply": id} or {"conversation": any}."""
+        """The ids of stored messages that a request continues: {"reply": id} or {"conversation": any}; else {}."""
 
     def heard(self, body: Mapping[str, Any]) -> list[Any]:
-        """All that is said in a request, instructions first, as messages."""
+        """All messages of a request, with its instructions as the first."""
 
     def body(self, reply: Any) -> Said:
-        """What the JSON of a reply says."""
+        """Read a reply's JSON."""
 
     def read(self, parts: Sequence[Any]) -> Said:
-        """What the parts of a stream say, or one whole reply: bytes, or what JSON or an SDK's objects have."""
+        """Read the parts of a stream, or one complete reply: bytes, JSON values or an SDK's objects."""
 
 
 class _Chat:
-    """OpenAI's chat completions, and all servers that speak as it does."""
+    """OpenAI's chat completions, and those of compatible servers."""
 
     def items(self, body: Mapping[str, Any]) -> list[Any]:
         return _listed(body.get("messages"))
@@ -100,7 +100,7 @@ class _Chat:
                     _add_calls(calls, at(delta, "tool_calls"))
         message: dict[str, Any] = {kind: text for kind, pieces in words.items() if (text := "".join(pieces))}
         if calls:
-            message["tool_calls"] = [call.whole() for call in calls.values()]
+            message["tool_calls"] = [call.joined() for call in calls.values()]
         choices = [{"message": message, "finish_reason": finish}] if message else []
         return replace(self.body({"id": name, "choices": choices}), whole=done or finish is not None, failed=failed)
 
@@ -109,17 +109,17 @@ class _Responses:
     """OpenAI's responses."""
 
     def items(self, body: Mapping[str, Any]) -> list[Any]:
-        given = body.get("input")
-        return [{"role": "user", "content": given}] if isinstance(given, str) else _listed(given)
+        value = body.get("input")
+        return [{"role": "user", "content": value}] if isinstance(value, str) else _listed(value)
 
     def led(self, body: Mapping[str, Any], items: list[Any], guidance: str) -> dict[str, Any]:
-        said = {} if isinstance(body.get("input"), str) or not items else {"input": items}
+        changed = {} if isinstance(body.get("input"), str) or not items else {"input": items}
         instructions = {"instructions": _after(_text(body.get("instructions")), guidance)} if guidance else {}
-        return {**body, **said, **instructions}
+        return {**body, **changed, **instructions}
 
     def held(self, body: Mapping[str, Any]) -> dict[str, Any]:
-        known = {"reply": body.get("previous_response_id"), "conversation": body.get("conversation")}
-        return {name: value for name, value in known.items() if isinstance(value, str | dict) and value}
+        ids = {"reply": body.get("previous_response_id"), "conversation": body.get("conversation")}
+        return {name: value for name, value in ids.items() if isinstance(value, str | dict) and value}
 
     def heard(self, body: Mapping[str, Any]) -> list[Any]:
         instructions = _text(body.get("instructions"))
@@ -148,7 +148,7 @@ class _Responses:
             elif kind == "response.output_item.done" and isinstance(event.get("item"), dict):
                 output.append(event["item"])
                 words = []
-        if any(words):  # of the item that broke off
+        if any(words):  # the text of an incomplete item
             part = {"type": "output_text", "text": "".join(words)}
             output.append({"type": "message", "role": "assistant", "content": [part]})
         return replace(self.body({"id": name, "output": output}), whole=False, failed=failed)
@@ -166,8 +166,8 @@ class _Messages:
         return {**body, "messages": items, **({"system": _after(system, guidance)} if guidance else {})}
 
     def held(self, body: Mapping[str, Any]) -> dict[str, Any]:
-        known = _text(at(body.get("thread"), "previous_message_id"))
-        return {"reply": known} if known else {}
+        name = _text(at(body.get("thread"), "previous_message_id"))
+        return {"reply": name} if name else {}
 
     def heard(self, body: Mapping[str, Any]) -> list[Any]:
         system = body.get("system")
@@ -179,9 +179,9 @@ class _Messages:
         ids = [_text(part.get("id")) for part in content if part.get("type") == "tool_use"]
         paused = [PAUSED] if at(reply, "stop_reason") == "pause_turn" else []
         answer = "".join(_text(part.get("text")) for part in content if part.get("type") == "text")
-        said = [{"role": "assistant", "content": content}] if content else []
+        messages = [{"role": "assistant", "content": content}] if content else []
         whole = at(reply, "stop_reason") is not None
-        return Said(said, frozenset(filter(None, [*ids, *paused])), answer, _text(at(reply, "id")), whole)
+        return Said(messages, frozenset(filter(None, [*ids, *paused])), answer, _text(at(reply, "id")), whole)
 
     def read(self, parts: Sequence[Any]) -> Said:
         events, _ = _events(parts)
@@ -201,8 +201,8 @@ class _Messages:
                     pieces.setdefault(place, {}).setdefault(kind, []).append(words)
         for place, kinds in pieces.items():
             block = blocks.setdefault(place, {"type": "text"})
-            for kind, said in kinds.items():
-                text = "".join(said)
+            for kind, texts in kinds.items():
+                text = "".join(texts)
                 block |= {"input": _json(text, text)} if kind == "partial_json" else {kind: text}
         content = [blocks[place] for place in sorted(blocks)]
         return replace(self.body({"id": name, "content": content, "stop_reason": stop}), failed=failed)
@@ -214,7 +214,7 @@ MESSAGES: Form = _Messages()
 
 
 def answered(item: Any) -> frozenset[str]:
-    """The ids of the calls whose results a message holds."""
+    """The ids of the calls whose results a message contains."""
     if _get(item, "role") == "assistant":
         return frozenset((PAUSED,))
     parts = _get(item, "content")
@@ -224,7 +224,7 @@ def answered(item: Any) -> frozenset[str]:
 
 
 def _events(parts: Sequence[Any]) -> tuple[list[dict[str, Any]], bool]:
-    """The events of a stream, or the one body that it was; and whether it said itself that it is done."""
+    """The events of a stream, or its only body; and whether the stream has the end mark `[DONE]`."""
     data = [part for part in parts if isinstance(part, bytes)]
     if len(data) < len(parts):
         return _dicts([part.model_dump() if hasattr(part, "model_dump") else part for part in parts]), False
@@ -236,26 +236,26 @@ def _events(parts: Sequence[Any]) -> tuple[list[dict[str, Any]], bool]:
 
 
 def _data(text: str) -> Iterator[str]:
-    """The data of each server-sent event; an event that is not closed by an empty line yet is none."""
-    held: list[str] = []
+    """The data of each server-sent event; an event that no empty line ends yet is left out."""
+    lines: list[str] = []
     for line in text.replace("\r\n", "\n").replace("\r", "\n").split("\n"):
         name, _, value = line.partition(":")
         if name == "data":
-            held.append(value.removeprefix(" "))
-        elif not line and held:
-            yield "\n".join(held)
-            held = []
+            lines.append(value.removeprefix(" "))
+        elif not line and lines:
+            yield "\n".join(lines)
+            lines = []
 
 
 @dataclass
 class _Call:
-    """A call that comes in pieces: the first names it, each brings some of its arguments."""
+    """A call that is streamed in pieces: the first has its name, and each has a part of its arguments."""
 
     id: str = ""
     name: str = ""
     arguments: list[str] = field(default_factory=list)
 
-    def whole(self) -> dict[str, Any]:
+    def joined(self) -> dict[str, Any]:
         function = {"name": self.name, "arguments": "".join(self.arguments)}
         return {"id": self.id, "type": "function", "function": function}
 
@@ -270,7 +270,7 @@ def _add_calls(calls: dict[Any, _Call], deltas: Any) -> None:
 
 
 def _after(instructions: Any, guidance: str) -> Any:
-    """Instructions, a text or parts, with guidance after them; as they are where there is none."""
+    """Instructions, as text or parts, with guidance after them, if any."""
     if not guidance:
         return instructions
     if isinstance(instructions, list) and instructions:
@@ -279,7 +279,7 @@ def _after(instructions: Any, guidance: str) -> Any:
 
 
 def _listed(value: Any) -> list[Any]:
-    """A list, also of what an SDK takes in its place; its "not given" is none."""
+    """An iterable as a list; [] for anything else, such as an SDK's "not given"."""
     return list(value) if isinstance(value, Iterable) and not isinstance(value, str | bytes | Mapping) else []
 
 

@@ -1,1 +1,1 @@
-"""The agents: they make attempts. An agent knows no method; guidance reaches it as a value."""
+"""The agents: they make attempts. An agent does not know about methods; it gets guidance as a value."""

@@ -1,8 +1,8 @@
-"""The agent that writes programs: it drafts, reads the errors, may probe with a call, and writes again.
+"""An agent that writes programs: it drafts, reads the errors, may probe with a call, and drafts again.
 
-Always holds: no model reply raises; a program reaches the environment as one action, without its fence; constant text
-comes first and each turn only appends; the library calls that the environment reports are kept in `meta["calls"]`, for
-a method to learn from, and its verdict in `meta["verdict"]`, for a reader.
+Always holds: no model reply raises an error; a program reaches the environment as one action, without its code fence;
+constant text comes first and each turn only appends; the library calls that the environment reports are stored in
+`meta["calls"]`, for methods to learn from, and its verdict in `meta["verdict"]`, for people.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ NOTHING = "That was no program. Reply with the function alone."
 RIGHT = "Right."
 NOTED = "Note in one line what to remember of one of the functions for other tasks. Begin with its name and a colon."
 CALL_TOKENS = 64
-"""Tokens of a reply beside its program: what a call of a tool needs around its arguments."""
+"""Tokens of a reply in addition to its program, for the syntax of a tool call."""
 
 
 def _tool(name: str, description: str, argument: str, what: str) -> Tool:
@@ -37,7 +37,7 @@ TOOLS = (
     _tool("write", "Hands in the function.", "program", "the whole function, as Python"),
     _tool("look", "Calls a function once and tells what it gives.", "call", "a call, such as name(3)"),
 )
-"""What a model with tools of its own calls; both reach the environment as the text that other models write."""
+"""The tools of the native style; a call reaches the environment as the text that a model without tools writes."""
 
 TESTED = "First write up to {tests} tests of the function, one a line: assert name(..) == .."
 _ASIDE = (">>>", "NOTE[", "assert ")
@@ -52,14 +52,14 @@ class Coder:
         llm: the model.
         instruction: describes the kind of task.
         examples: worked attempts, used if guidance has no demonstrations.
-        max_steps: programs and probes an attempt may take.
-        program_tokens: longest reply.
+        max_steps: the most programs and probes of an attempt.
+        program_tokens: the longest reply.
         temperature: for every call.
         shots: the most examples to show.
         notes: write a note after an attempt whose verdict is shown (for ExpNote).
         asks: ask for guidance again after an error, for the functions that the draft uses.
-        tests: tests that it writes itself before its first draft, at most; the environment runs its drafts on them.
-        native: whether it calls `TOOLS`; else it writes programs and probes as text.
+        tests: the most tests that the agent writes before its first draft; the environment runs the drafts on them.
+        native: call `TOOLS`; otherwise, programs and probes are text.
         prompt_tokens: a longer prompt ends the attempt; None or 0: only a prompt that the model refuses does.
         system: put guidance at the end of the system prompt.
     """
@@ -86,19 +86,19 @@ class Coder:
     def run(self, task: Task, env: Environment, guidance: Guidance, advise: Advise | None = None) -> Trajectory:
         """Make one attempt. See `seasoned.protocols.Agent`."""
         calls: list[Any] = []
-        kept: dict[str, Any] = {}
+        meta: dict[str, Any] = {}
 
         def body(recorder: Recorder, observation: str, info: dict[str, Any]) -> Outcome:
             shown = guidance.demonstrations or tuple(self.examples)[: self.shots]
             preamble, limit = self.preamble(shown), self.prompt_tokens
             recorder.begin(preamble, shown, observation, system=self.system, prompt_tokens=limit)
             outcome = self._write(recorder, calls)
-            kept.update({"verdict": str(verdict)} if (verdict := recorder.info.get("verdict")) else {})
+            meta.update({"verdict": str(verdict)} if (verdict := recorder.info.get("verdict")) else {})
             return outcome
 
         trajectory = attempt(self.name, task, env, guidance, body, advise if self.asks else None)
-        kept.update({"calls": calls} if calls else {})
-        return trajectory.model_copy(update={"meta": {**trajectory.meta, **kept}}) if kept else trajectory
+        meta.update({"calls": calls} if calls else {})
+        return trajectory.model_copy(update={"meta": {**trajectory.meta, **meta}}) if meta else trajectory
 
     def preamble(self, examples: Sequence[Trajectory]) -> list[Message]:
         """Instruction and examples as a conversation, with the last judged program of each example."""
@@ -138,7 +138,7 @@ class Coder:
         return Outcome(success=False, reward=reward(recorder), reason="step_limit")
 
     def _test(self, recorder: Recorder) -> bool:
-        """Let the model write tests and hand them to the environment (Reflexion's programs); whether that ended it."""
+        """Let the model write tests for the environment (Reflexion, programs); return whether that ended it."""
         recorder.say("user", TESTED.format(tests=self.tests))
         reply = recorder.ask(self.llm, max_tokens=self.program_tokens, temperature=self.temperature)
         tests = [line.strip() for line in reply.text.splitlines() if line.strip().startswith("assert ")][: self.tests]
@@ -148,7 +148,7 @@ class Coder:
         return recorder.over
 
     def _said(self, recorder: Recorder) -> str:
-        """The program or probe of one reply in text."""
+        """The program or probe in one text reply."""
         reply = recorder.ask(self.llm, stop=_STOPS, max_tokens=self.program_tokens, temperature=self.temperature)
         action = read_program(reply.text)
         if action:
@@ -156,9 +156,9 @@ class Coder:
         return action
 
     def _called(self, recorder: Recorder) -> tuple[str, ToolCall | None]:
-        """The program or probe of one reply that calls a tool, of which the first counts, or has it in its text."""
-        room, temperature = self.program_tokens + CALL_TOKENS, self.temperature
-        reply = recorder.ask(self.llm, tools=TOOLS, tool_choice="required", max_tokens=room, temperature=temperature)
+        """The program or probe in the first tool call of one reply, or else in its text; and the call, if any."""
+        limit, temperature = self.program_tokens + CALL_TOKENS, self.temperature
+        reply = recorder.ask(self.llm, tools=TOOLS, tool_choice="required", max_tokens=limit, temperature=temperature)
         parsed = with_calls(reply, TOOLS)
         if not parsed.calls:
             return read_program(parsed.text), None

@@ -3,8 +3,8 @@
 Two styles. `free`: the model writes the commands itself, as in the paper (section 3.2), and may look up notes with
 RECALL. `guided`: each turn asks for one command and the model writes only its argument, which costs fewer tokens and
 suits small models. Always holds: both record the same steps (`THINK[..]`, `ANSWER[..]`, `NOTE[key]: ..`); a command
-within a thought is ignored; the worked cases are the same conversation before every case, so that a server's prefix
-cache serves them.
+in a thought is ignored; the same conversation with the worked cases comes before every case, so that a server's prefix
+cache serves it.
 """
 
 from __future__ import annotations
@@ -33,18 +33,18 @@ NOTES = {
     "minItems": 1,
     "maxItems": 4,
 }
-"""The form of a reply to NOTE: without it, a small model repeats the right answer and notes nothing."""
+"""The schema of a reply to NOTE: without it, a small model repeats the right answer and notes nothing."""
 
 
 @dataclass(frozen=True)
 class Dialogue:
     """An agent that thinks, answers and, after the verdict, notes what it learned.
 
-    `notes` says where notes go: with the case, or after the first thought, when `advise` recalls them. With `system`,
-    those of the case go at the end of the system prompt instead (ERL, section 2). In the free style, `note_turns` is
-    the number of commands after the verdict (the paper's n); the first is a thought in the worked cases, which show at
-    most `example_notes` notes each. `max_turns` counts model replies in the free style; `think_tokens`, `answer_tokens`
-    and `note_tokens` cap replies.
+    `notes` says where recalled notes go: with the case, or after the first thought, when `advise` recalls them. With
+    `system`, the notes of the case go at the end of the system prompt instead (ERL, section 2). In the free style,
+    `max_turns` limits the model replies, and `note_turns` is the number of commands after the verdict (the paper's n),
+    of which worked cases show a thought first. Each worked case shows at most `example_notes` notes. `think_tokens`,
+    `answer_tokens` and `note_tokens` limit the length of replies.
     """
 
     llm: LLM
@@ -139,16 +139,16 @@ class Dialogue:
     def _free(self, recorder: Recorder, question: str, info: Mapping[str, Any]) -> None:
         del info
         recorder.say("user", question)
-        asked, left = self.notes == "case", self.note_turns
+        notes_shown, left = self.notes == "case", self.note_turns
         for _ in range(self.max_turns):
             limit = max(self.think_tokens, self.answer_tokens, self.note_tokens)
             reply = recorder.ask(self.llm, max_tokens=limit, temperature=self.temperature).text
             commands = parse(reply)
             actions = [_spell(c.name, c.key, c.text) for c in commands] or [without_thinking(reply)]
-            # The model wrote anything after an answer or question without seeing the reaction to it.
+            # After an answer or a question, the model has to wait for the reply: later commands do not count.
             ends = (n for n, action in enumerate(actions, 1) if action.startswith("ANSWER[") or recall_words(action))
-            if (read := next(ends, len(actions))) < len(actions):
-                actions = actions[:read]
+            if (end := next(ends, len(actions))) < len(actions):
+                actions = actions[:end]
                 recorder.messages[-1] = {"role": "assistant", "content": "\n".join(actions)}
             observations = []
             for action in actions:
@@ -156,24 +156,24 @@ class Dialogue:
                     if left == 0:
                         return
                     left -= 1
-                observed = recorder.act(action)
+                observation = recorder.act(action)
                 if recorder.over:
                     return
                 query = recall_words(action)
-                observations.append((recorder.advised().text or NO_NOTES) if query else observed)
-            said = "\n".join(dict.fromkeys(o for o in observations if o)) or "OK."
-            if asked or any(map(recall_words, actions)):
-                recorder.say("user", said)
+                observations.append((recorder.advised().text or NO_NOTES) if query else observation)
+            response = "\n".join(dict.fromkeys(o for o in observations if o)) or "OK."
+            if notes_shown or any(map(recall_words, actions)):
+                recorder.say("user", response)
             else:
-                recorder.say("user", self._then(recorder.advised().text, said))
-                asked = True
+                recorder.say("user", self._then(recorder.advised().text, response))
+                notes_shown = True
 
     def _case(self, question: str, notes: str) -> str:
-        """The first message of a case: the question, and its recalled notes unless those come later."""
+        """The first message of a case: the question, and its recalled notes unless they come later."""
         return question if self.notes == "thought" else f"{question}\n{notes or NO_NOTES}"
 
     def _then(self, notes: str, line: str, choices: Sequence[str] = ()) -> str:
-        """The message after a thought: the answers offered, the notes if they are recalled now, and the next line."""
+        """The message after a thought: the offered answers, the notes if they are recalled now, and the next line."""
         lines = ["  ".join(choices)] if choices else []
         return "\n".join([*lines, notes or NO_NOTES, line] if self.notes == "thought" else [*lines, line])
 
@@ -205,7 +205,7 @@ class Dialogue:
         ]
 
 
-_NOBODY = ScriptedModel([])  # stands for any model, so that agents of all episodes share one preamble
+_NOBODY = ScriptedModel([])  # the same in all agents, so that they share one cached preamble
 
 
 @lru_cache(maxsize=256)

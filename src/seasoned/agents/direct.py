@@ -1,4 +1,4 @@
-"""Agents that answer at once: zero-shot, few-shot and chain of thought (ExpNote, table 1).
+"""Agents that answer in one reply: zero-shot, few-shot and chain of thought (ExpNote, table 1).
 
 Always holds: one model call per attempt; constant examples before the case; guidance below the case or at the end of
 the system prompt.

@@ -1,10 +1,8 @@
-"""Agents that act in several steps: Act, ReAct, and one limited to commands derived from its observations.
+"""Agents that act in several steps: Act, ReAct, and one that chooses among commands derived from its observations.
 
 `act` replies with an action, `react` with a thought and an action (ReAct; ExpeL section 4.1), `choose` picks its action
 from the commands that the environment derives from the observations so far (`info["choices"]`). Always holds: a thought
-is not a step of the environment; no model reply raises; constant text comes first and each turn only appends, so that a
-server's prefix cache serves all but the last lines.
-"""
+is not a step of the environment; no model reply raises an error; constant text"""
 
 from __future__ import annotations
 
@@ -26,26 +24,26 @@ _THOUGHTS_IN_A_ROW = 3
 
 @dataclass(frozen=True)
 class Acting:
-    """What the agents that act in several steps have in common.
+    """The common part of the agents that act in several steps.
 
     Args:
         llm: the model.
         instruction: describes the kind of task and the actions.
         examples: worked trajectories, those of the task's category first, used if guidance has no demonstrations.
-        max_steps: actions an attempt may take (the benchmark's H).
+        max_steps: the most actions of an attempt (the benchmark's H).
         repeats: identical actions in a row that end an attempt (Omega of Reflexion, section 2.2); None: never.
         same_observation: whether identical actions must have the same observation too.
-        max_actions: this many actions end an attempt (epsilon there), if fewer than `max_steps`.
+        max_actions: this many actions end an attempt (epsilon in that section), if fewer than `max_steps`.
         prompt_tokens: a prompt with more tokens ends an attempt before it is sent; see `Recorder.ask`. None or 0: only
             a prompt that the model refuses does.
         halt: another rule that ends an attempt; see `seasoned.agents.halting`.
         shots: the most examples to show.
-        think_tokens: longest thought.
-        action_tokens: longest action.
+        think_tokens: the longest thought.
+        action_tokens: the longest action.
         temperature: for every call.
         system: put the text of guidance at the end of the system prompt (ERL, section 2), not with the task.
-        asks: ask for guidance again at each turn, for methods that choose by the attempt so far. New demonstrations
-            then replace those at the beginning; new text follows the observation.
+        asks: ask for guidance again at each turn, for methods that use the attempt so far. New demonstrations then
+            replace those at the beginning; new text follows the observation.
     """
 
     llm: LLM
@@ -65,7 +63,7 @@ class Acting:
     asks: bool = False
 
     def halted(self, recorder: Recorder) -> Outcome | None:
-        """The outcome if one of the rules ends the attempt now."""
+        """The outcome if a rule ends the attempt now; else None."""
         limits = {"omega": self.repeats, "epsilon": self.max_actions}
         early = ends_early(recorder.steps, **limits, with_observation=self.same_observation)
         if early is None and self.halt is not None:
@@ -75,7 +73,7 @@ class Acting:
 
 @dataclass(frozen=True)
 class React(Acting):
-    """Acts until the environment ends the attempt, the steps or the prompt's room run out, or it goes in circles.
+    """Acts until the environment ends the attempt, a limit of steps or tokens is reached, or it goes in circles.
 
     `style` is `act`, `react` or `choose`; `Acting` explains the other arguments.
     """
@@ -144,22 +142,22 @@ class React(Acting):
         return Outcome(success=False, reward=reward(recorder), reason="step_limit")
 
     def _advised(self, recorder: Recorder, begun: int) -> int:
-        """Put what is recalled now into the conversation; return the number of messages before the task."""
+        """Put newly recalled guidance into the conversation; return the number of messages before the task."""
         recalled, news = recorder.news()
         if news:
             recorder.say("user", news)
         order = {name: place for place, name in enumerate(recorder.shown[-1][1])}
         if not recalled.demonstrations or {example.id for example in recalled.demonstrations} == order.keys():
             return begun
-        # Those that stay come first, unchanged, so that the server's prefix cache serves them.
-        fitting = sorted(recalled.demonstrations, key=lambda example: order.get(example.id, len(order)))
-        recorder.shown.append((len(recorder.steps), tuple(example.id for example in fitting)))
-        _, *examples = self.preamble(fitting)
-        recorder.messages[1:begun] = examples
-        return 1 + len(examples)
+        # Demonstrations that stay come first, so that the server's prefix cache serves them.
+        demonstrations = sorted(recalled.demonstrations, key=lambda example: order.get(example.id, len(order)))
+        recorder.shown.append((len(recorder.steps), tuple(example.id for example in demonstrations)))
+        _, *messages = self.preamble(demonstrations)
+        recorder.messages[1:begun] = messages
+        return 1 + len(messages)
 
     def _turn(self, recorder: Recorder, info: Mapping[str, Any]) -> tuple[str, str]:
-        """One reply: thought and action, each "" if missing."""
+        """The thought and the action in one reply, each "" if missing."""
         choices = info.get("choices")
         if self.style == "choose" and choices:
             limit = self.action_tokens
@@ -170,7 +168,7 @@ class React(Acting):
         limit = self.think_tokens + self.action_tokens if thinks else self.action_tokens
         reply = recorder.ask(self.llm, stop=stop, max_tokens=limit, temperature=self.temperature)
         turn = read_turn(reply.text)
-        # What the model made up after its action is not part of what it sees later.
+        # The model must not see text that it invented after its action.
         recorder.messages[-1] = {"role": "assistant", "content": self._kept(turn.thought, turn.action, reply.text)}
         return turn.thought, turn.action
 
@@ -181,7 +179,7 @@ class React(Acting):
 
 
 def nearest_first(examples: Sequence[Trajectory], task: Task) -> list[Trajectory]:
-    """Worked attempts, those of the task's category first."""
+    """The worked attempts, those of the task's category first."""
     return sorted(examples, key=lambda example: example.category != task.category)
 
 
@@ -196,7 +194,7 @@ def ended(recorder: Recorder) -> Outcome:
     """The outcome of an attempt that the environment ended."""
     success, answer = recorder.info.get("success"), str(recorder.info.get("answer", ""))
     cut = bool(recorder.info.get("truncated"))
-    if success is None and "success" in recorder.info:  # the environment says it is unknown
+    if success is None and "success" in recorder.info:  # the environment says that success is unknown
         return Outcome(reason="step_limit" if cut else "answered" if answer else "halted", answer=answer)
     if cut and not success:
         return Outcome(success=False, reward=reward(recorder), reason="step_limit", answer=answer)

@@ -1,8 +1,8 @@
-"""Records an attempt while it is made, for any agent.
+"""Records an attempt while an agent makes it.
 
-Always holds: the trajectory has everything up to a limit, an error or an interruption; a failure of the server or the
-environment, or a prompt that the server refuses, has the reason `error` and unknown success, and is never a failure of
-the task; a prompt too long for its limit or the model has the reason `context`, and is a failure of the task.
+Always holds: the trajectory has all steps up to a limit, an error or an interruption; if the server or the environment
+fails, or the server refuses a prompt, the outcome is unknown with the reason `error`, never a failure; if a prompt is
+too long for its limit or the model, the outcome is a failure with the reason `context`.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ from seasoned.types import ChatOptions, Guidance, Message, Outcome, Reply, Step,
 class Recorder:
     """The growing record of one attempt: the conversation, the steps and the usage.
 
-    `shown` are the ids of the demonstrations before the task, with the number of steps made by then, for agents that
-    replace them during an attempt: `messages` has the last ones. `counted` is the length of the last prompt with a
-    known token count: in tokens, as counted by the server, and in characters. `empty` counts empty replies by why they
-    ended: "length", "content_filter" or "other". `refused` is whether the server refused a prompt.
+    `shown` are the ids of the demonstrations before the task, each set with the number of steps before it was shown;
+    `messages` has the last set. `counted` is the length of the last prompt whose tokens the server counted: in tokens
+    and in characters. `empty` counts empty replies by why they ended: "length", "content_filter" or "other". `refused`
+    is whether the server refused a prompt.
     """
 
     agent: str
@@ -75,7 +75,7 @@ class Recorder:
         Args:
             preamble: the messages before the task.
             examples: the demonstrations in them.
-            observation: the first one.
+            observation: the environment's first observation.
             system: put the guidance at the end of the system prompt, not with the task.
             prompt_tokens: the limit of every prompt.
 
@@ -90,7 +90,7 @@ class Recorder:
         return len(opening)
 
     def ask(self, llm: LLM, **options: Unpack[ChatOptions]) -> Reply:
-        """Ask the model for the next message; add its reply, even in a wrong form, and count its usage.
+        """Ask the model for the next message; add its reply, even a malformed one, and count its usage.
 
         Raises:
             ContextLengthError: the prompt has more tokens than `prompt_limit` and is not sent, or the model refused it
@@ -109,7 +109,7 @@ class Recorder:
             raise
         self.usage = self.usage + reply.usage
         self._note_empty(reply)
-        # If the model was asked twice, the tokens are those of two prompts.
+        # If there were two calls, the token count is that of both prompts.
         if reply.usage.calls + reply.usage.replayed == 1 and reply.usage.prompt_tokens:
             self.counted = reply.usage.prompt_tokens, size
         if reply.calls:
@@ -126,8 +126,8 @@ class Recorder:
     def _check_room(self) -> int:
         """The characters of the conversation; raises if its tokens (last count plus later text) exceed the limit."""
         size = sum(len(message["content"]) + len(str(message.get("tool_calls", ""))) for message in self.messages)
-        tokens_before, of = self.counted
-        tokens = tokens_before + (size - of) // TOKEN
+        counted_tokens, counted_size = self.counted
+        tokens = counted_tokens + (size - counted_size) // TOKEN
         if self.prompt_limit and tokens > self.prompt_limit:
             raise ContextLengthError(
                 f"the prompt has about {tokens:,} tokens, and may have {self.prompt_limit:,}: allow more "
@@ -162,7 +162,7 @@ class Recorder:
         return observation
 
     def advised(self) -> Guidance:
-        """Recall guidance for the attempt so far, which is in force from here on, and return it."""
+        """Recall guidance for the attempt so far, add it to `guidance`, and return it."""
         if self.advise is None:
             return Guidance()
         recalled = self.advise(self.trajectory(Outcome()))
@@ -170,10 +170,10 @@ class Recorder:
         return recalled
 
     def news(self) -> tuple[Guidance, str]:
-        """Recall guidance now; also return the lines of its text that were not in force before."""
-        lines_before = self.guidance.text.split("\n")
+        """Recall guidance now; also return the lines of its text that are new."""
+        known = self.guidance.text.split("\n")
         recalled = self.advised()
-        return recalled, "\n".join(line for line in recalled.text.split("\n") if line and line not in lines_before)
+        return recalled, "\n".join(line for line in recalled.text.split("\n") if line and line not in known)
 
     def trajectory(self, outcome: Outcome) -> Trajectory:
         """The record so far, with this outcome."""
@@ -194,7 +194,7 @@ class Recorder:
         )
 
     def _meta(self) -> dict[str, Any]:
-        """Remarks, with the demonstrations by the step that they were shown from if they were replaced."""
+        """The trajectory's `meta`; if demonstrations were replaced, it has each set with its first step."""
         meta: dict[str, Any] = {"invalid": self.invalid}
         if len(self.shown) > 1:
             meta["demonstrations"] = [{"from": step, "ids": list(ids)} for step, ids in self.shown]
@@ -224,15 +224,15 @@ def attempt(
 
     Args:
         agent: the agent's name for the record.
-        task: what has to be solved.
-        env: where the attempt takes place; it is reset here.
+        task: the task to solve.
+        env: the task's environment, which is reset here.
         guidance: the recalled guidance.
         body: makes the attempt, given the recorder, the first observation and its info; it returns the outcome, or None
             to take the environment's.
         advise: recalls again during the attempt, if the agent asks.
 
     Raises:
-        BudgetExceeded: if the budget of the whole run is used up (an episode's own budget is an outcome).
+        BudgetExceeded: the budget of the run is used up (a used-up budget of the episode is an outcome).
     """
     recorder = Recorder(agent, task, env, guidance, advise)
     try:
@@ -253,7 +253,7 @@ def attempt(
 
 
 def placed(beginning: Sequence[Message], text: str, system: bool) -> tuple[list[Message], str]:
-    """The messages before the task, and the guidance beside it: "" if the system prompt has it instead."""
+    """The messages before the task, and the guidance for the task's message: "" if the system prompt has it."""
     first, *rest = beginning
     if not (text and system):
         return [first, *rest], text
@@ -261,21 +261,21 @@ def placed(beginning: Sequence[Message], text: str, system: bool) -> tuple[list[
 
 
 def _check(observation: object, info: object, reward: object = 0.0) -> None:
-    """Check that agents can read what an environment returns.
+    """Check the types of an environment's return values.
 
     Raises:
-        TypeError: they cannot; the message says why.
+        TypeError: one is wrong; the message says which.
     """
     if not isinstance(observation, str):
-        raise TypeError(f"an observation is text, and came as {type(observation).__name__}")
+        raise TypeError(f"an observation should be a text, and is a {type(observation).__name__}")
     if not isinstance(info, Mapping):
-        raise TypeError(f"the info is a dict, and came as {type(info).__name__}")
+        raise TypeError(f"the info should be a dict, and is a {type(info).__name__}")
     choices = info.get("choices") or ()
     if not isinstance(choices, list | tuple) or not all(isinstance(choice, str) for choice in choices):
-        raise TypeError(f"info['choices'] is a list of texts, and came as {choices!r:.100}")
+        raise TypeError(f"info['choices'] should be a list of texts, and is {choices!r:.100}")
     for number in (reward, info.get("reward") or 0.0):
         if not isinstance(number, SupportsFloat) or not math.isfinite(number):
-            raise TypeError(f"a reward is a finite number, and came as {number!r:.100}")
+            raise TypeError(f"a reward should be a finite number, and is {number!r:.100}")
 
 
 @contextmanager

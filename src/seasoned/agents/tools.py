@@ -1,8 +1,8 @@
-"""An agent that calls the tools of its environment: thought, call, result, until the environment ends it.
+"""An agent that calls the tools of its environment: thought, call, result, until the environment ends the attempt.
 
 Always holds: each call is a step with its result; a call of an unknown tool or with wrong arguments is reported to the
-model and never reaches the environment; no model reply raises; each turn only appends, so that a server's prefix cache
-serves all but the last lines.
+model and never reaches the environment; no model reply raises an error; each turn only appends, so that a server's
+prefix cache serves all but the last lines.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ ACT = {
 """The tool for environments that offer none: an action as text."""
 
 CALL_TOKENS = 64
-"""Tokens of a reply besides its thought and action, for what surrounds a call's arguments."""
+"""Tokens of a reply in addition to its thought and action, for the syntax of a tool call."""
 
 
 @dataclass(frozen=True)
 class ToolCaller(Acting):
-    """Calls tools until the environment ends the attempt, steps or room in the prompt run out, or it goes in circles.
+    """Calls tools until the environment ends the attempt, a limit of steps or tokens is reached, or it goes in circles.
 
     Its arguments are those of `Acting`. A reply without a call is an action if the environment takes texts
     (`info["tool_choice"]` is not "required"), and otherwise a step without an action.
@@ -105,7 +105,7 @@ class ToolCaller(Acting):
     def _turn(
         self, recorder: Recorder, tools: Sequence[Tool], choice: str, noted: Counter[str]
     ) -> tuple[str, tuple[ToolCall, ...]]:
-        """One reply: its text, and its calls including those in the text, each with its own id."""
+        """The text of one reply, and its calls, including those in the text, each with its own id."""
         limit = self.think_tokens + self.action_tokens + CALL_TOKENS
         temperature = self.temperature
         reply = recorder.ask(self.llm, tools=tools, tool_choice=choice, max_tokens=limit, temperature=temperature)
@@ -120,13 +120,13 @@ class ToolCaller(Acting):
         return parsed.text, calls
 
     def _do(self, recorder: Recorder, call: ToolCall, thought: str, tools: Sequence[Tool], noted: Counter[str]) -> None:
-        wrong = check_call(call, tools)
+        problem = check_call(call, tools)
         thought = prompt_line(thought, 2000)
-        if wrong:
+        if problem:
             exists = any(tool.get("name") == call.name for tool in tools)
             noted["wrong arguments" if exists else "unknown tool"] += 1
             recorder.invalid += 1
-            recorder.steps.append(Step(thought=thought, action=write_call(call), observation=wrong, call=call))
+            recorder.steps.append(Step(thought=thought, action=write_call(call), observation=problem, call=call))
         elif tools[:1] == [ACT]:
             recorder.act(prompt_line(str(call.arguments["action"]), 1000), thought, call)
         else:
@@ -145,10 +145,10 @@ class ToolCaller(Acting):
 
 
 def offered(info: dict[str, Any]) -> list[Tool]:
-    """The tools that an environment offers, or else the one for actions as text."""
+    """The tools that an environment offers; if it offers none, the tool for actions as text."""
     tools = info.get("tools")
-    listed = tools if isinstance(tools, list | tuple) else ()
-    valid: list[Tool] = [tool for tool in listed if isinstance(tool, dict) and isinstance(tool.get("name"), str)]
+    items = tools if isinstance(tools, list | tuple) else ()
+    valid: list[Tool] = [tool for tool in items if isinstance(tool, dict) and isinstance(tool.get("name"), str)]
     return valid or [ACT]
 
 

@@ -1,7 +1,7 @@
-"""Embedders: texts to unit vectors. Each is a small class; heavy libraries are imported when one is made.
+"""Embedders: they turn texts into unit vectors. Each is a small class; heavy libraries are imported when it is made.
 
 Always holds, for every embedder here: `embed` returns float32 of shape (n, dim), also for n = 0; every row has length
-1; a text without a visible character gets the first axis (1, 0, 0, ...), without asking a model or server.
+1; a text without a visible character becomes the first axis (1, 0, 0, ...), without a model or server.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ if TYPE_CHECKING:
 
     from seasoned.protocols import Embedder
 
-_HOMES = {
+_CLASSES = {
     "static": "seasoned.embed.static:StaticEmbedder",
     "minilm": "seasoned.embed.minilm:MiniLMEmbedder",
     "mpnet": "seasoned.embed.mpnet:MPNetEmbedder",
     "hashing": "seasoned.embed.hashing:HashingEmbedder",
 }
 
-_SERVED = "openai:"
-_KNOWN = f"{', '.join(_HOMES)}, {_SERVED}MODEL, or the import path of a class"
+_OPENAI_PREFIX = "openai:"
+_KNOWN = f"{', '.join(_CLASSES)}, {_OPENAI_PREFIX}MODEL, or the import path of a class"
 
 
 def default_embedder() -> str:
@@ -47,13 +47,13 @@ def embedder(name: str = "static") -> Embedder:
             arguments, such as "mypackage.embedders.Mine" or "mypackage.embedders:Mine".
 
     Raises:
-        ConfigError: nothing has that name.
+        ConfigError: the name is unknown, or is not that of an embedder.
         MissingExtraError: its library is not installed.
     """
-    if name.startswith(_SERVED):
+    if name.startswith(_OPENAI_PREFIX):
         from seasoned.embed.openai import OpenAIEmbedder
 
-        return OpenAIEmbedder(name.removeprefix(_SERVED))
+        return OpenAIEmbedder(name.removeprefix(_OPENAI_PREFIX))
     make = _maker(name)
     try:
         instance: Any = make()
@@ -68,18 +68,22 @@ def embedder(name: str = "static") -> Embedder:
 
 
 def check_embedder(name: str) -> None:
-    """Check that an embedder of this name is known, without making it, which may need a package, download or server.
+    """Check that an embedder of this name is known, without making it: that may need a package, download or server.
 
     Raises:
-        ConfigError: nothing has that name.
+        ConfigError: the name is unknown.
     """
-    if not name.startswith(_SERVED):
+    if not name.startswith(_OPENAI_PREFIX):
         _maker(name)
 
 
 def _maker(name: str) -> Any:
-    """The class or function that makes the embedder of this name; raises `ConfigError` if it is unknown."""
-    return import_member(_HOMES.get(name, name), "embedder", f"known are {_KNOWN}")
+    """The class or function that makes the embedder of this name.
+
+    Raises:
+        ConfigError: the name is unknown.
+    """
+    return import_member(_CLASSES.get(name, name), "embedder", f"known are {_KNOWN}")
 
 
 def package_folder(package: str, extra: str, advice: str = "") -> Path:
@@ -99,19 +103,19 @@ def shared_embedder(name: str) -> Embedder:
     """The embedder of this name, made once for all pools.
 
     Raises:
-        ConfigError, MissingExtraError: as `embedder`.
+        ConfigError, MissingExtraError: as in `embedder`.
     """
     return embedder(name)
 
 
 class UnitRows:
-    """What the embedders here share: `embed` makes unit rows of the vectors that `_vectors` returns."""
+    """Base class of the embedders: `embed` makes unit rows of the vectors that `_vectors` returns."""
 
     name: str
     dim: int
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Unit rows, float32 (n, dim); a text with no visible character, or without a vector, gets the first axis.
+        """Unit rows, float32 (n, dim); a text without a visible character or a vector becomes the first axis.
 
         Raises:
             DataError: `texts` is not a sequence of strings.
@@ -125,12 +129,12 @@ class UnitRows:
 def rows(
     texts: Sequence[str], dim: int, vectors: Callable[[list[str]], NDArray[Any]], *, batch: int = 1024
 ) -> NDArray[np.float32]:
-    """Unit rows for texts, from a function that need not handle empty texts, row lengths or broken Unicode.
+    """Unit rows for texts, from a function that need not handle empty texts, the length of rows or broken Unicode.
 
     Args:
         texts: any strings.
         dim: columns of the result.
-        vectors: called with up to `batch` encodable texts with a visible character; returns (n, dim).
+        vectors: makes the vectors, of shape (n, dim), of up to `batch` encodable texts with a visible character.
         batch: texts per call.
 
     Returns:
@@ -142,15 +146,15 @@ def rows(
     import numpy as np
 
     if isinstance(texts, str):
-        raise DataError("embed takes a sequence of texts and got one text: put it into a list")
+        raise DataError("embed takes a sequence of texts, but got a single text: put it into a list")
     for text in texts:
         if not isinstance(text, str):
-            raise DataError(f"embed takes texts and got {type(text).__name__}: {text!r:.80}")
+            raise DataError(f"embed takes texts, but got {type(text).__name__}: {text!r:.80}")
     result = np.zeros((len(texts), dim), dtype=np.float32)
     result[:, 0] = 1.0
-    full = [number for number, text in enumerate(texts) if not text.isspace() and text]
-    for start in range(0, len(full), batch):
-        chosen = full[start : start + batch]
+    visible = [number for number, text in enumerate(texts) if not text.isspace() and text]
+    for start in range(0, len(visible), batch):
+        chosen = visible[start : start + batch]
         # A str may contain a lone surrogate, but no tokenizer or request accepts one.
         clean = [texts[number].encode("utf-8", "replace").decode("utf-8") for number in chosen]
         raw = np.asarray(vectors(clean), dtype=np.float32)

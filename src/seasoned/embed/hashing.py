@@ -1,7 +1,7 @@
-"""Feature hashing of words and of their three-letter pieces: no model, no download, the same everywhere.
+"""Feature hashing of words and of their three-letter pieces: no model, no download, the same rows everywhere.
 
-Always holds: equal texts give equal rows on every machine and Python; texts that share words or parts of words are near
-each other, whatever they mean. For tests, and as a last resort.
+For tests, and as a last resort. Always holds: equal texts give equal rows on every machine and Python; texts that share
+words or parts of words are near each other, whatever they mean.
 """
 
 from __future__ import annotations

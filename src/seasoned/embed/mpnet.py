@@ -1,6 +1,6 @@
-"""A sentence-transformers model, by default all-mpnet-base-v2 (768 dimensions): the encoder the ExpeL paper uses.
+"""A sentence-transformers model, by default all-mpnet-base-v2 (768 dimensions), the encoder of the ExpeL paper.
 
-Always holds: files come from the user's folder or the library's cache; nothing is downloaded unless asked for.
+Always holds: files come from the user's folder or the library's cache; nothing is downloaded without permission.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ _BATCH = 32
 
 
 class MPNetEmbedder(UnitRows):
-    """An encoder of the sentence-transformers library (which brings PyTorch). Safe between threads, one at a time.
+    """An encoder of the sentence-transformers library, which needs PyTorch. Safe to share between threads.
 
     Args:
         model: a folder with the model, or its name in the library's cache.
-        download: whether the library may download what is not in its cache.
+        download: whether the library may download a model that is not in its cache.
 
     Raises:
         MissingExtraError: sentence-transformers is not installed.
@@ -39,10 +39,10 @@ class MPNetEmbedder(UnitRows):
             raise MissingExtraError("mpnet", "sentence-transformers") from error
         try:
             self._model = SentenceTransformer(str(model), local_files_only=not download)
-        except Exception as error:  # whatever torch, the hub client or the file system raise
+        except Exception as error:  # torch, the hub client and the file system may raise anything
             raise ConfigError(
-                f"the sentence-transformers model {str(model)!r} cannot be loaded ({error!s:.200}): give the folder it"
-                " lies in, or let the library download it once with MPNetEmbedder(download=True)"
+                f"the sentence-transformers model {str(model)!r} cannot be loaded ({error!s:.200}): give its"
+                " folder, or let the library download it once with MPNetEmbedder(download=True)"
             ) from error
         self.dim = int(self._model.get_sentence_embedding_dimension())
         self.name = Path(str(model)).name.lower()

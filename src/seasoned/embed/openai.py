@@ -1,7 +1,7 @@
 """Embeddings from any server that speaks OpenAI's protocol: OpenAI, Ollama, vLLM, llama.cpp, a gateway.
 
-Always holds: every call ends in unit rows or in one sentence of the LLMError tree; no key is in a message or a repr;
-rows are in the order of the texts, whatever order the server used.
+Always holds: every call ends in unit rows, or in an error of the LLMError tree with one sentence; no key is in a
+message or a repr; rows are in the order of the texts, whatever order the server used.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 DIMENSIONS = {"text-embedding-3-small": 1536, "text-embedding-3-large": 3072, "text-embedding-ada-002": 1536}
-_LARGEST = 1e12
+_MAX_NUMBER = 1e12
 _PROBE = "How long is a vector?"
 
 
@@ -31,13 +31,13 @@ class OpenAIEmbedder:
         model: the model's name as the server knows it.
         base_url: the server's address, such as "http://127.0.0.1:8080/v1"; None is `OPENAI_BASE_URL`, or else OpenAI.
         api_key: None is `OPENAI_API_KEY`. A server given by `base_url` may need none.
-        dim: the dimension; None: the model's known one, or else found with one request now.
+        dim: the dimension; None: that of the known model, or else found with one request at once.
         batch: texts per request.
         timeout: seconds without a response before a try counts as failed.
         max_retries: retries, with growing pauses or the pause a server asks for.
 
     Raises:
-        ConfigError: `base_url` is no http address, or a number is out of range.
+        ConfigError: `base_url` is not an http address, or a number is out of range.
         LLMError: as in `embed`, when the dimension must be requested.
     """
 
@@ -63,7 +63,7 @@ class OpenAIEmbedder:
         return f"OpenAIEmbedder({self.name!r}, at {self._endpoint.where})"
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Unit rows, float32 (n, dim); a text with no visible character gets the first axis and is not sent.
+        """Unit rows, float32 (n, dim); a text without a visible character becomes the first axis and is not sent.
 
         Raises:
             DataError: `texts` is not a sequence of strings.
@@ -78,11 +78,11 @@ class OpenAIEmbedder:
         import numpy as np
 
         vectors = self._ask(texts)
-        wrong = next((len(vector) for vector in vectors if len(vector) != self.dim), None)
-        if wrong is not None:
+        other_dim = next((len(vector) for vector in vectors if len(vector) != self.dim), None)
+        if other_dim is not None:
             raise InfrastructureError(
-                f"{self._endpoint.where} gave a vector of {wrong} numbers where {self.name} has {self.dim}: give the "
-                "right dim"
+                f"{self._endpoint.where} sent a vector of {other_dim} numbers, but {self.name} should have {self.dim}: "
+                "set the right dim"
             )
         return np.asarray(vectors, dtype=np.float32)
 
@@ -94,15 +94,14 @@ class OpenAIEmbedder:
             raw = client.embeddings.with_raw_response.create(model=self.name, input=texts, encoding_format="float")
             body = json.loads(raw.content)
         except openai.OpenAIError as error:
-            raise self._translated(error) from None  # the cause's text may contain what the server echoed
+            raise self._translated(error) from None  # the cause may repeat the request, as the server echoes it
         except (ValueError, RecursionError):
             body = None
         vectors = _read(body, len(texts))
         if vectors is None:
             raise InfrastructureError(
-                f"{self._endpoint.where} answered with what are no {len(texts)} embeddings: check that {self.name!r} "
-                "is an embedding model and that the address is that of an OpenAI-compatible endpoint (it often ends in "
-                "/v1)"
+                f"{self._endpoint.where} did not answer with {len(texts)} embeddings: check that {self.name!r} is an "
+                "embedding model and that the address is that of an OpenAI-compatible endpoint (it often ends in /v1)"
             )
         return vectors
 
@@ -127,15 +126,15 @@ def _read(body: Any, count: int) -> list[list[float]] | None:
     data = body.get("data") if isinstance(body, dict) else None
     if not isinstance(data, list) or len(data) != count:
         return None
-    places: list[list[float] | None] = [None] * count
+    ordered: list[list[float] | None] = [None] * count
     for place, item in enumerate(data):
         vector = item.get("embedding") if isinstance(item, dict) else None
         index = item.get("index", place) if isinstance(item, dict) else None
         if not isinstance(vector, list) or not vector or not isinstance(index, int) or not 0 <= index < count:
             return None
         # The bound excludes NaN, infinities, integers of a thousand digits, and lengths that overflow.
-        if not all(isinstance(number, int | float) and abs(number) < _LARGEST for number in vector):
+        if not all(isinstance(number, int | float) and abs(number) < _MAX_NUMBER for number in vector):
             return None
-        places[index] = vector
-    vectors = [vector for vector in places if vector is not None]
+        ordered[index] = vector
+    vectors = [vector for vector in ordered if vector is not None]
     return vectors if len(vectors) == count and len({len(vector) for vector in vectors}) == 1 else None

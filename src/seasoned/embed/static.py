@@ -1,7 +1,7 @@
 """WordLlama: the mean of static token vectors, from two files in the wordllama package.
 
 The package itself is not imported: its import configures the root logger, and its loader looks for the tokenizer in the
-wrong folder and then uses the network. Always holds: no network, no logging configured, safe between threads.
+wrong folder and then uses the network. Always holds: no network, no change to logging, safe to share between threads.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ if TYPE_CHECKING:
 _WEIGHTS = Path("weights", "l2_supercat_256.safetensors")
 _TOKENIZER = Path("tokenizers", "l2_supercat_tokenizer_config.json")
 
-_FEW = 8
+_FEW = 8  # texts
 
 
 class StaticEmbedder(UnitRows):
-    """256 dimensions, tens of thousands of short texts a second on one core.
+    """WordLlama with 256 dimensions, for tens of thousands of short texts a second on one core.
 
     Args:
         folder: the folder with WordLlama's `weights` and `tokenizers`; None: the installed package.
 
     Raises:
         MissingExtraError: wordllama is not installed.
-        DataError: the files are not where they should be, or cannot be read.
+        DataError: a file is missing or cannot be read.
     """
 
     def __init__(self, folder: str | Path | None = None) -> None:
@@ -47,7 +47,7 @@ class StaticEmbedder(UnitRows):
         self._tokenizer = tokenizer(base)
         try:
             weights = load_file(str(base / _WEIGHTS))["embedding.weight"]
-        except Exception as error:  # the library raises its own errors, also bare Exception
+        except Exception as error:  # the library raises its own errors, and also bare Exception
             raise _unreadable(base, error) from error
         self._weights: NDArray[np.float32] = np.ascontiguousarray(weights, dtype=np.float32)
         self.dim = int(weights.shape[1])
@@ -56,7 +56,7 @@ class StaticEmbedder(UnitRows):
     def _vectors(self, texts: list[str]) -> NDArray[np.float32]:
         import numpy as np
 
-        if len(texts) < _FEW:  # waking a batch's threads takes longer than reading a few texts
+        if len(texts) < _FEW:  # starting the threads of a batch takes longer than encoding a few texts
             ids = [self._tokenizer.encode(text, add_special_tokens=False).ids for text in texts]
         else:
             ids = [encoding.ids for encoding in self._tokenizer.encode_batch_fast(texts, add_special_tokens=False)]
@@ -67,21 +67,21 @@ class StaticEmbedder(UnitRows):
         tokens = np.fromiter(chain.from_iterable(ids), dtype=np.int64, count=int(lengths.sum()))
         np.clip(tokens, 0, len(self._weights) - 1, out=tokens)
         starts = np.cumsum(lengths) - lengths
-        full = lengths > 0
-        sums = np.add.reduceat(self._weights[tokens], starts[full], axis=0)
-        vectors[full] = sums / lengths[full, None]
+        nonempty = lengths > 0
+        sums = np.add.reduceat(self._weights[tokens], starts[nonempty], axis=0)
+        vectors[nonempty] = sums / lengths[nonempty, None]
         return vectors
 
 
 def tokenizer(folder: str | Path | None = None) -> Tokenizer:
-    """The tokenizer in WordLlama's folder, Llama 2's vocabulary; it neither pads nor cuts.
+    """The tokenizer in WordLlama's folder, with Llama 2's vocabulary; it neither pads nor truncates.
 
     Args:
         folder: as in `StaticEmbedder`.
 
     Raises:
         MissingExtraError: wordllama is not installed.
-        DataError: its file is not where it should be, or cannot be read.
+        DataError: its file is missing or cannot be read.
     """
     base = Path(folder) if folder is not None else package_folder("wordllama", "local", advice())
     try:
@@ -98,7 +98,7 @@ def tokenizer(folder: str | Path | None = None) -> Tokenizer:
 
 
 def advice() -> str:
-    """How to install an embedder that compares meaning, on this Python: wordllama has no wheel for 3.14 and later."""
+    """How to install an embedder that compares meaning on this Python: wordllama has no wheel for 3.14 and later."""
     if sys.version_info >= (3, 14):
         return "pip install 'seasoned[minilm]', and name the embedder 'minilm'"
     return "pip install 'seasoned[local]'"

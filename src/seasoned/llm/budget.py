@@ -1,4 +1,4 @@
-"""Limits on the usage of model calls, and the count of it.
+"""Counts the usage of model calls, and limits it.
 
 Always holds: no call starts at or beyond a limit. The call that crosses a limit is counted and its reply returned; the
 next one is refused. Concurrent calls in other threads may finish beyond a limit on tokens or cost; the limit on calls
@@ -26,13 +26,13 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Budget:
-    """Limits; None is no limit, 0 allows no call.
+    """Limits on the usage of model calls; None is no limit, 0 allows no call.
 
     Args:
-        tokens: prompt and completion tokens together, cached ones included.
+        tokens: prompt and completion tokens together, including cached ones.
         cost: US dollars. A reply of unknown cost never crosses this limit: see `Metered.cost_known`.
         calls: model calls, including replayed ones, so that a resumed run stops where the first would have.
-        seconds: wall time since the `Metered` was made.
+        seconds: elapsed time since the `Metered` was made.
     """
 
     tokens: int | None = None
@@ -48,18 +48,18 @@ class Budget:
 
 
 class Metered:
-    """A model that counts what it uses and stops at a budget. Safe to share between threads.
+    """A model that counts its usage and stops at a budget. Safe to share between threads.
 
     Args:
         llm: the model that answers.
-        budget: the limits; none by default, so that it only counts.
+        budget: the limits; without them, it only counts.
         scope: what the limits apply to, for the message and `BudgetExceeded.scope`.
         parent: another meter, such as the run's, that also counts these calls and whose limits also apply.
         used: earlier usage, so that a resumed run stops where the first would have.
-        before: called before each call is counted; if it raises, `chat` raises the same and sends nothing.
+        before: called before each call is counted; if it raises, `chat` raises the same error and sends nothing.
 
-    `cost_known` turns False with the first reply whose cost is unknown; `usage.cost` is None from then on, and a limit
-    on cost sees only the part that is known.
+    `cost_known` becomes False with the first reply of unknown cost. From then on, `usage.cost` is None, and a limit on
+    cost applies only to the known part.
     """
 
     def __init__(
@@ -92,11 +92,11 @@ class Metered:
 
     @property
     def window(self) -> int | None:
-        """The window of the model behind it."""
+        """The window of the underlying model."""
         return window_of(self._llm)
 
     def chat(self, messages: Sequence[Message], **options: Unpack[ChatOptions]) -> Reply:
-        """The model's reply, counted.
+        """Get a reply of the model, and count its usage.
 
         Raises:
             BudgetExceeded: a limit was reached before this call; nothing was sent.
@@ -120,12 +120,12 @@ class Metered:
                 meter._settle(usage)
 
     def add(self, usage: Usage) -> None:
-        """Count usage from elsewhere, here and in the parent meters; limits are only checked before the next call."""
+        """Count other usage, also in the parent meters; limits are only checked before the next call."""
         for meter in self._meters:
             meter._count(usage)
 
     def check(self) -> None:
-        """See that the next call may be made.
+        """Check that the next call is allowed.
 
         Raises:
             BudgetExceeded: a limit is reached.

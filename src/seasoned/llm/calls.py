@@ -1,4 +1,4 @@
-"""Tool calls as models write them: in a server's own form, or else in the text of a reply.
+"""Reads tool calls as models write them: in a server's form, or in the text of a reply.
 
 A tool is {"name": .., "description": .., "parameters": a JSON Schema of an object}. Always holds: readers take any text
 and never raise, and their time grows linearly with its length; arguments are JSON values without NaN, infinity or lone
@@ -22,8 +22,8 @@ Tool = Mapping[str, Any]
 MOST = 16
 """The most calls read from one reply."""
 
-_TRIES = 64  # places of a reply where a call may begin
-_SHOWN = 300  # characters of a quoted text
+_MAX_STARTS = 64  # places in a reply where a call may begin
+_MAX_QUOTED = 300  # characters
 _TAGGED = re.compile(r"<(tool_call|function_call)>(.*?)(?:</\1>|(?=<\1>)|\Z)", re.DOTALL)
 _FUNCTION = re.compile(r"<function=([\w.:/-]{1,128})>(.*?)(?:</function>|(?=<function=)|\Z)", re.DOTALL | re.ASCII)
 _PARAMETER = re.compile(r"<parameter=([\w.-]{1,128})>(.*?)(?:</parameter>|(?=<parameter=)|\Z)", re.DOTALL | re.ASCII)
@@ -38,16 +38,19 @@ _NAMED = re.compile(r"\s*(?P<key>[A-Za-z_]\w{0,63})\s{0,4}(?P<sign>[=:])\s{0,4}"
 _STRING = re.compile(r"'((?:[^'\\]|\\.)*)'", re.DOTALL)
 _NAMES = ("name", "tool", "tool_name", "function", "action")
 _ARGUMENTS = ("arguments", "parameters", "args", "action_input", "input", "tool_input")
-_WORDS = {"True": True, "False": False, "None": None}
+_PYTHON_CONSTANTS = {"True": True, "False": False, "None": None}
 _LEFTOVER = re.compile(
     r"`{3,}[\w-]{0,20}\s*\Z|^[ \t]{0,8}(?:thought|action)[ \t]{0,2}:[ \t]*", re.IGNORECASE | re.MULTILINE
 )
 
 
 def make_call(name: str, raw: Any, identity: str = "") -> ToolCall:
-    """Make a call from a server's or model's arguments: an object or the text of one; anything else is unread.
+    """Make a call from arguments that are an object, or the text of one; other arguments go into `unread`.
 
-    Empty arguments are none.
+    Args:
+        name: the tool's name.
+        raw: the arguments as the server or model sent them; None or "" for none.
+        identity: the id of the call.
     """
     if raw is None or (isinstance(raw, str) and not raw.strip()):
         return ToolCall(name=name, id=identity)
@@ -57,7 +60,7 @@ def make_call(name: str, raw: Any, identity: str = "") -> ToolCall:
         arguments = _values(repaired)
     if arguments is not None:
         return ToolCall(name=name, arguments=arguments, id=identity)
-    return ToolCall(name=name, id=identity, unread=shorten(str(plain(str(raw))), _SHOWN))
+    return ToolCall(name=name, id=identity, unread=shorten(str(plain(str(raw))), _MAX_QUOTED))
 
 
 def split_calls(text: str, tools: Sequence[Tool]) -> tuple[str, list[ToolCall]]:
@@ -65,7 +68,7 @@ def split_calls(text: str, tools: Sequence[Tool]) -> tuple[str, list[ToolCall]]:
 
     Reads tags (`<tool_call>`, `<function=..>`), JSON with a name and arguments, "Action:" with "Action Input:", and
     `name(..)` or `name[..]` of an offered tool, with a JSON object, named arguments, or a single value if the tool has
-    one parameter. The `thought` of a call in JSON goes into the text. Text in `<think>` is ignored.
+    one parameter. The `thought` of a call in JSON becomes part of the text. Text in `<think>` is ignored.
 
     Args:
         text: what the model wrote; untrusted.
@@ -89,7 +92,7 @@ class _CallAt(NamedTuple):
 
 
 def _values(value: Any) -> dict[str, Any] | None:
-    """An object with plain values; None if it is not an object or not valid JSON."""
+    """A JSON object with plain values; None if the value is not one."""
     try:
         value = plain(value)
     except (ValueError, RecursionError):
@@ -116,27 +119,27 @@ def _tagged(text: str, tools: Sequence[Tool]) -> Iterator[_CallAt]:
 
 def _functions(text: str) -> Iterator[_CallAt]:
     for match in _FUNCTION.finditer(text):
-        named = {name: _value(value.strip()) for name, value in _PARAMETER.findall(match[2])}
-        yield _CallAt(match.start(), make_call(match[1], named or match[2].strip()))
+        parameters = {name: _value(value.strip()) for name, value in _PARAMETER.findall(match[2])}
+        yield _CallAt(match.start(), make_call(match[1], parameters or match[2].strip()))
 
 
 def _json(text: str, tools: Sequence[Tool]) -> Iterator[_CallAt]:
     bare = _FENCE.sub(lambda fence: " " * len(fence[0]), text)  # positions stay the same
     at = 0
     for _ in range(MOST):
-        begun = _OBJECT.search(bare, at)
-        if begun is None:
+        opening = _OBJECT.search(bare, at)
+        if opening is None:
             return
         try:
-            start = begun.end() - len(begun[0].lstrip())
+            start = opening.end() - len(opening[0].lstrip())
             value, at = json.JSONDecoder(strict=False).raw_decode(bare, start)
         except (ValueError, RecursionError):
-            value, at = read(bare[begun.start() :], {})[0], len(bare)
-        yield from (each._replace(start=begun.start()) for each in _of_json(value, tools))
+            value, at = read(bare[opening.start() :], {})[0], len(bare)
+        yield from (each._replace(start=opening.start()) for each in _of_json(value, tools))
 
 
 def _of_json(value: Any, tools: Sequence[Tool]) -> Iterator[_CallAt]:
-    """The calls that a JSON value names: an object with a name and arguments, or a list of such."""
+    """The calls in a JSON value: an object with a name and arguments, or a list of such objects."""
     names = {tool.get("name") for tool in tools}
     for each in value if isinstance(value, list) else [value]:
         inner = each.get("function") if isinstance(each, dict) else None
@@ -160,17 +163,17 @@ def _lines(text: str, tools: Sequence[Tool]) -> Iterator[_CallAt]:
     names = sorted((re.escape(str(tool.get("name"))) for tool in tools if tool.get("name")), key=len, reverse=True)
     if not names:
         return
-    begins, at = re.compile(rf"(?<![\w.])({'|'.join(names)})([(\[])"), 0
-    for _ in range(_TRIES):
-        begun = begins.search(text, at)
-        if begun is None:
+    opening, at = re.compile(rf"(?<![\w.])({'|'.join(names)})([(\[])"), 0
+    for _ in range(_MAX_STARTS):
+        match = opening.search(text, at)
+        if match is None:
             return
-        at = _closing(text, begun.end(), ")" if begun[2] == "(" else "]")
-        yield _CallAt(begun.start(), _with_values(begun[1], text[begun.end() : at].strip(), tools))
+        at = _closing(text, match.end(), ")" if match[2] == "(" else "]")
+        yield _CallAt(match.start(), _with_values(match[1], text[match.end() : at].strip(), tools))
 
 
 def _closing(text: str, at: int, closer: str) -> int:
-    """The position where an open bracket closes, ignoring quoted text; else the end of the line."""
+    """The position where an open bracket closes, ignoring quoted text; if it never does, the end of the line."""
     opener, depth = "(" if closer == ")" else "[", 1
     for sign in re.finditer(rf'"(?:[^"\\\n]|\\.)*"|[{re.escape(opener + closer)}\n]', text[at:]):
         if sign[0] == "\n" and "{" not in text[at : at + sign.start()]:
@@ -183,27 +186,27 @@ def _closing(text: str, at: int, closer: str) -> int:
 
 
 def _with_values(name: str, text: str, tools: Sequence[Tool]) -> ToolCall:
-    """A call with an object, named values, or the only value that the tool takes."""
+    """A call whose arguments are a JSON object, named values, or the value of the tool's only parameter."""
     if not text or (arguments := json_object(text)) is not None:
         return ToolCall(name=name, arguments=arguments if text else {})
     tool = next((each for each in tools if each.get("name") == name), {})
     schema = tool.get("parameters")
-    known = schema.get("properties") if isinstance(schema, Mapping) else None
-    known = known if isinstance(known, Mapping) else {}
-    if (named := _named(text, known)) is not None:
+    properties = schema.get("properties") if isinstance(schema, Mapping) else None
+    properties = properties if isinstance(properties, Mapping) else {}
+    if (named := _named(text, properties)) is not None:
         return ToolCall(name=name, arguments=named)
-    if len(known) == 1 and not text.startswith("{"):
-        return ToolCall(name=name, arguments={str(next(iter(known))): _value(text)})
+    if len(properties) == 1 and not text.startswith("{"):
+        return ToolCall(name=name, arguments={str(next(iter(properties))): _value(text)})
     return make_call(name, text)
 
 
-def _named(text: str, known: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Read `key=value, key="value"`, or `key: value` with known keys; None for any other form."""
+def _named(text: str, properties: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Read `key=value, key="value"`, or `key: value` with keys of the tool's parameters; None for any other form."""
     named: dict[str, Any] = {}
     at = 0
     while at < len(text):
         key = _NAMED.match(text, at)
-        if key is None or (key["sign"] == ":" and key["key"] not in known):
+        if key is None or (key["sign"] == ":" and key["key"] not in properties):
             return None
         try:
             value, at = json.JSONDecoder(strict=False).raw_decode(text, key.end())
@@ -222,9 +225,9 @@ def _named(text: str, known: Mapping[str, Any]) -> dict[str, Any] | None:
 
 
 def _value(text: str) -> Any:
-    """A value written in JSON or Python, else the text without its quotes."""
-    if text in _WORDS:
-        return _WORDS[text]
+    """A value written in JSON or Python; any other text without its quotes."""
+    if text in _PYTHON_CONSTANTS:
+        return _PYTHON_CONSTANTS[text]
     try:
         return plain(json.loads(text))
     except (ValueError, RecursionError):

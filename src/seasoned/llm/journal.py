@@ -1,8 +1,8 @@
-"""Replies stored on disk, so that a killed run resumes without paying for a model call twice.
+"""Stores replies on disk, so that a killed run resumes without paying for a model call twice.
 
 Always holds: a reply is stored before it is returned, and a request that is in the journal is not sent. Only a call
 whose reply had not arrived when the process died can be paid for twice. Prompts are stored beside the replies for
-people to read, except an agent's turns, which are in their trajectory.
+people to read, except an agent's turns, which are in their trajectories.
 """
 
 from __future__ import annotations
@@ -24,16 +24,17 @@ from seasoned.protocols import LLM
 from seasoned.types import ChatOptions, Message, Reply, new_id
 
 ASKED = "/asked"
-"""The end of a key that stores a prompt: a `Reply` with the reply's text and the messages as `parsed`."""
+"""The ending of a key that stores a prompt: a `Reply` with the reply's text, and the messages as `parsed`."""
 
 SPENT = "/spent"
-"""Added to a key, with an id, to store a reply only for its usage, since the call failed after it."""
+"""Added to a key, with an id, to store a reply only for its usage, because the call failed afterwards."""
 
 
 class Journal(Protocol):
     """The methods that a journal's store must have.
 
-    `journal_put` returns when the reply and `also` (others by their keys) are durable; the first under a key stays.
+    `journal_put` returns once the reply and `also` (other replies by their keys) are durable; the first reply under a
+    key stays.
     """
 
     def journal_get(self, scope: str, key: str) -> Reply | None: ...  # noqa: D102
@@ -58,16 +59,16 @@ class Asked:
 
 
 class Journaled:
-    """A model whose replies are journalled under `scope`, from where a second run of the same scope gets them.
+    """A model whose replies are journalled under `scope`; a second run with the same scope replays them.
 
-    A request is identified by the model's name, its messages and options, and the number of equal requests before it,
-    so a loop that asks the same twice gets two replies, in both runs. Anything else (the model's seed, its server)
+    A request is identified by the model's name, its messages and options, and the number of equal requests before it.
+    So a loop that asks the same twice gets two replies, in both runs. Anything else (the model's seed, its server)
     belongs in the scope. Safe to share between threads.
 
     Args:
         llm: the model for requests that are not in the journal.
-        store: where the journal is.
-        scope: one run, condition, episode, ...: requests of different scopes never meet.
+        store: the store of the journal.
+        scope: one run, condition, episode, ...; a reply is only replayed in its scope.
         prompts: whether to store prompts too, for `calls_in`.
     """
 
@@ -82,45 +83,44 @@ class Journaled:
 
     @property
     def window(self) -> int | None:
-        """The window of the model behind it."""
+        """The window of the underlying model."""
         return window_of(self._llm)
 
     def chat(self, messages: Sequence[Message], **options: Unpack[ChatOptions]) -> Reply:
-        """The journalled reply, or the model's, journalled.
+        """Replay the journalled reply, or get one from the model and journal it.
 
         A replayed reply has `usage.calls` 0 and its original calls in `usage.replayed`; tokens, seconds and cost are
-        the original ones. A reply that did not fit its schema was paid for too: it is journalled, and raises its
-        ParseError again. A reply after which the server failed is journalled only for its usage.
+        the original ones. A reply that did not fit its schema is journalled too, and raises its ParseError again. A
+        reply after which the server failed is journalled only for its usage.
         """
         request: list[Any] = [self.name, list(messages), options.get("schema"), list(options.get("stop") or ())]
         request += [options.get("max_tokens"), float(options.get("temperature", 0.0))]
-        if tools := options.get("tools"):  # without tools, the key is the same as before tools existed
+        if tools := options.get("tools"):  # without tools, keys must stay those of older journals
             request += [list(tools), options.get("tool_choice", "auto")]
         text = json.dumps(request, sort_keys=True, default=dict)
         with self._turn(text) as turn:
             key = hashlib.sha256(f"{turn} {text}".encode()).hexdigest()
             stored = self._store.journal_get(self._scope, key)
             if stored is not None:
-                for name, asked in self._asked(key, messages, stored).items():  # an older reply may lack its prompt
-                    if self._store.journal_get(self._scope, name) is None:
-                        self._store.journal_put(self._scope, name, asked)
+                for prompt_key, prompt in self._prompt(key, messages, stored).items():  # older journals may lack it
+                    if self._store.journal_get(self._scope, prompt_key) is None:
+                        self._store.journal_put(self._scope, prompt_key, prompt)
                 return _replayed(stored)
             try:
                 reply = ask_with_tools(self._llm, messages, **options)
             except ParseError as error:
                 if isinstance(error.reply, Reply):
-                    note = {"parsed": str(error), "finish_reason": UNPARSED}
-                    kept = error.reply.model_copy(update=note)
-                    self._store.journal_put(self._scope, key, kept, self._asked(key, messages, error.reply))
+                    failed = error.reply.model_copy(update={"parsed": str(error), "finish_reason": UNPARSED})
+                    self._store.journal_put(self._scope, key, failed, self._prompt(key, messages, error.reply))
                 raise
             except LLMError as error:
                 if isinstance(error.reply, Reply):  # paid for, but not an answer to this request
                     self._store.journal_put(self._scope, f"{key}{SPENT}/{new_id('call')}", error.reply)
                 raise
-            self._store.journal_put(self._scope, key, reply, self._asked(key, messages, reply))
+            self._store.journal_put(self._scope, key, reply, self._prompt(key, messages, reply))
             return reply
 
-    def _asked(self, key: str, messages: Sequence[Message], reply: Reply) -> dict[str, Reply]:
+    def _prompt(self, key: str, messages: Sequence[Message], reply: Reply) -> dict[str, Reply]:
         """The prompt to store, by its key; empty if prompts are not stored."""
         if not self._prompts:
             return {}
@@ -129,7 +129,7 @@ class Journaled:
 
     @contextmanager
     def _turn(self, request: str) -> Iterator[int]:
-        """The number of this request among equal ones; a failed request returns its number for the next try."""
+        """The number of this request among equal ones; after a failure, the next try gets the same number."""
         with self._lock:
             taken = self._taken.setdefault(hashlib.sha256(request.encode()).hexdigest(), set())
             turn = next(number for number in count() if number not in taken)
@@ -145,7 +145,7 @@ class Journaled:
 
 
 def calls_in(store: JournalPages, prefix: str) -> list[Asked]:
-    """The calls with stored prompts in the scopes that begin with this text, oldest first."""
+    """The calls with stored prompts in the scopes with this prefix, oldest first."""
     return [
         Asked(scope, tuple(stored.parsed), stored.text)
         for scope, stored in store.journal_ending(prefix, ASKED)

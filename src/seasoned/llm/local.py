@@ -1,7 +1,7 @@
 """A model in this process: llama.cpp's server on loopback, used like any other OpenAI-compatible server.
 
-Always holds: the server listens only on 127.0.0.1, on a port the system picks, with a random key and no access for
-pages of other origins; nothing is printed; `close` ends it even while it answers, and frees its memory.
+Always holds: the server listens only on 127.0.0.1, on a port that the system picks, with a random key and no access for
+pages of other origins; nothing is printed; `close` ends the server even while it answers, and frees its memory.
 """
 
 from __future__ import annotations
@@ -35,17 +35,17 @@ _BATCH = 512
 _PROMPT_CACHE_MIB = 1024
 log = logging.getLogger(__name__)
 
-_WAITING = {"OMP_WAIT_POLICY": "passive", "GOMP_SPINCOUNT": "2000"}
+_SLEEPING_THREADS = {"OMP_WAIT_POLICY": "passive", "GOMP_SPINCOUNT": "2000"}
 
 
 class LocalModel:
-    """A GGUF model, served in this process for as long as this object is open. Safe to share between threads.
+    """A GGUF model, served in this process while this object is open. Safe to share between threads.
 
     Args:
-        path: a known model's short name (None: the default; `modelfile.pull` gets it) or the path of a GGUF file.
-        slots: how many replies are generated at once; each slot has its own prefix cache.
-        context: tokens of prompt and reply together, per slot.
-        threads: threads of the computation; None: the cores that this process may use.
+        path: a known model's short name (None: the default; `modelfile.pull` downloads it) or the path of a GGUF file.
+        slots: the number of replies generated at once; each slot has its own prefix cache.
+        context: the most tokens of prompt and reply together, per slot.
+        threads: threads of the computation; None: one for each core that this process may use.
         seed: sent with every request.
 
     Raises:
@@ -83,7 +83,7 @@ class LocalModel:
         options: dict[str, Any] = {"base_url": self.base_url, "api_key": self._api_key, "seed": seed, "max_retries": 0}
         self._chat = OpenAIChat(self.name, timeout=_REPLY_SECONDS, **options)
         self._leading = OpenAIChat(self.name, timeout=_REPLY_SECONDS, extra_body={"id_slot": LEADING_SLOT}, **options)
-        self._unheld: set[str] = set()  # schemas that the library cannot turn into a grammar
+        self._without_grammar: set[str] = set()  # schemas that the library cannot turn into a grammar
         self._changed = threading.Condition()
         self._calls = 0
         self._closed = False
@@ -105,7 +105,7 @@ class LocalModel:
 
     @property
     def api_key(self) -> str:
-        """The key of this server alone."""
+        """The key of this server."""
         return self._api_key
 
     def chat(
@@ -119,10 +119,10 @@ class LocalModel:
         tools: Sequence[Tool] | None = None,
         tool_choice: str = "auto",
     ) -> Reply:
-        """One reply, which costs no dollars; see `OpenAIChat.chat`.
+        """Get one reply, at a cost of 0; see `OpenAIChat.chat`.
 
         With tools, a grammar limits the reply to one valid call with a thought before it (or a text, if `tool_choice`
-        is auto): with only their template, small models write about tools instead of calling them.
+        is auto). Without the grammar, small models write about tools instead of calling them.
 
         Raises:
             InfrastructureError: the model is closed, or was closed while it answered.
@@ -165,12 +165,12 @@ class LocalModel:
         max_tokens: int | None,
         temperature: float,
     ) -> Reply:
-        """One call, or a text if allowed; a schema that no grammar supports is explained in words."""
+        """Get one call, or a text if allowed; tools whose schema no grammar supports are explained in words."""
         spent = Usage()
         for plain in (False, True):
             schema = call_schema(tools, tool_choice, max_tokens, plain)
             key = json.dumps(schema, sort_keys=True, default=str)
-            if key in self._unheld:
+            if key in self._without_grammar:
                 continue
             try:
                 grammar = _library().json_schema_to_grammar(schema)
@@ -182,7 +182,7 @@ class LocalModel:
             # llama.cpp silently ignores what it does not support; a reply limited by the grammar begins as an object.
             if reply and reply.text.startswith("{"):
                 return with_calls(reply.model_copy(update={"usage": spent}), tools)
-            self._unheld.add(key)
+            self._without_grammar.add(key)
         reply = chat.chat(prompt, max_tokens=max_tokens, temperature=temperature)
         return with_calls(reply.model_copy(update={"usage": spent + reply.usage}), tools)
 
@@ -191,7 +191,7 @@ class LocalModel:
         with self._changed:
             self._closed = True
             end = time.monotonic() + _REPLY_SECONDS
-            # The library holds Python's lock while its server ends, so no thread may still wait for a reply.
+            # The library holds the GIL while its server ends, so no thread may still wait for a reply.
             while self._calls and self._stop.alive and time.monotonic() < end:
                 _hang_up(int(self._address.rsplit(":", 1)[1]))
                 self._changed.wait(0.05)
@@ -201,7 +201,7 @@ class LocalModel:
 
 
 def usable_cores() -> int:
-    """The number of cores this process may use; more threads make llama.cpp many times slower."""
+    """The number of cores that this process may use; with more threads, llama.cpp is many times slower."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     try:
         quota, period = Path("/sys/fs/cgroup/cpu.max").read_text(encoding="ascii").split()
@@ -211,12 +211,12 @@ def usable_cores() -> int:
 
 
 def _library() -> Any:
-    # Threads that spin while waiting stop all work when another process needs a core (measured: 20 times slower), so
-    # they must sleep: GNU's after a short spin, a quarter faster alone and a tenth slower beside other work (2,000
-    # turns; 5,000 halved the speed there). The OpenMP library reads this once, when it is loaded.
-    spinning = "xllamacpp" not in sys.modules and not {"OMP_WAIT_POLICY", "GOMP_SPINCOUNT"} & os.environ.keys()
-    if spinning:
-        os.environ.update(_WAITING)
+    # Threads that spin while they wait block each other when another process needs a core (measured: 20 times slower),
+    # so they must sleep. GNU's spin 2,000 turns first: a quarter faster alone, and a tenth slower beside other work,
+    # where 5,000 turns halved the speed. The OpenMP library reads these variables once, when it is loaded.
+    sets_variables = "xllamacpp" not in sys.modules and not {"OMP_WAIT_POLICY", "GOMP_SPINCOUNT"} & os.environ.keys()
+    if sets_variables:
+        os.environ.update(_SLEEPING_THREADS)
     try:
         import xllamacpp
     except ModuleNotFoundError as error:
@@ -227,8 +227,8 @@ def _library() -> Any:
             " libgomp (Debian and Ubuntu: apt-get install libgomp1)"
         ) from error
     finally:
-        if spinning:
-            for name in _WAITING:
+        if sets_variables:
+            for name in _SLEEPING_THREADS:
                 del os.environ[name]
     return xllamacpp
 
@@ -256,11 +256,11 @@ def _start(path: Path, api_key: str, slots: int, context: int, threads: int, fol
     except (RuntimeError, ValueError, MemoryError) as error:
         raise ModelFileError(
             f"llama.cpp could not start the model {path} ({path.stat().st_size / 1e9:.1f} GB) with {slots} slots of"
-            f" {context:,} tokens: the file may be damaged (`seasoned model check`), of a kind that this version of"
-            " xllamacpp does not know, or memory may be short: try fewer slots, a smaller context or a smaller model"
+            f" {context:,} tokens: the file may be damaged (`seasoned model check`) or of a kind that this version of"
+            " xllamacpp does not know; or memory is short: try fewer slots, a smaller context or a smaller model"
         ) from error
-    # The constructor returns just before the server's loop begins, and a stop request at that moment is lost, so
-    # `close` would wait forever. The loop answers this request, so afterwards it is running.
+    # The constructor returns before the server's loop begins, and a stop request at that moment is lost, so `close`
+    # would wait forever. The loop answers this request, so it runs afterwards.
     server.handle_metrics()
     return server
 
@@ -274,16 +274,16 @@ def _stop(held: list[Any], port: int, folder: Path) -> None:
 def _hang_up(port: int) -> None:
     """Cut every connection of this process from or to the local port, if the system has /dev/fd."""
     try:
-        numbers = [int(name) for name in os.listdir("/dev/fd")]  # noqa: PTH208 - these names are numbers, not paths
+        descriptors = [int(name) for name in os.listdir("/dev/fd")]  # noqa: PTH208 - the names are numbers, not paths
     except OSError:
         return
-    for number in numbers:
+    for descriptor in descriptors:
         try:
-            if not stat.S_ISSOCK(os.fstat(number).st_mode):
+            if not stat.S_ISSOCK(os.fstat(descriptor).st_mode):
                 continue
-            with socket.socket(fileno=os.dup(number)) as connection:
+            with socket.socket(fileno=os.dup(descriptor)) as connection:
                 ends = (connection.getsockname(), connection.getpeername())
                 if any(isinstance(end, tuple) and end[1] == port for end in ends):
                     connection.shutdown(socket.SHUT_RDWR)
         except OSError:
-            continue  # not connected, or closed by its owner in between
+            continue  # not connected, or closed meanwhile

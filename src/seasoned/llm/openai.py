@@ -1,8 +1,8 @@
 """Any server that speaks OpenAI's chat protocol: OpenAI, Ollama, vLLM, llama.cpp, a gateway.
 
-Always holds: every call ends in a Reply or in one sentence of the LLMError tree; no key is in a message, a repr or a
-log; a server's answer is read as untrusted JSON, never as the SDK's types: a field that is missing or of another type
-is None; an unknown price is None, never zero.
+Always holds: every call ends in a Reply, or in an error of the LLMError tree with one sentence; no key is in a message,
+a repr or a log; a server's answer is read as untrusted JSON, never as the SDK's types: a field that is missing or of
+another type is None; an unknown price is None, never zero.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ if TYPE_CHECKING:
     import openai
 
 _PAUSES = (0.25, 0.5, 1.0, 2.0)  # seconds before an invalid answer is requested again
-_LIST_SECONDS = 10.0  # for the list of models, which is optional
-_ODDS = 20  # alternatives of the first token to request odds for; more than there are marks
+_LIST_SECONDS = 10.0  # timeout for the list of models, which is optional
+_ODDS = 20  # alternatives of the first token to request odds for; at least as many as choices of one character
 EMPTY = {"type": "object", "properties": {}}
 """The parameters of a tool that has none."""
 
-_TOOLS = ("tools", "tool_choice")
-_NEVER = -700.0  # below this logarithm, a number is practically 0
+_TOOL_FIELDS = ("tools", "tool_choice")
+_MIN_LOGPROB = -700.0  # below this logarithm, a number is practically 0
 _DROPPABLE = ("max_tokens", "temperature", "stop", "seed", "tool_choice", "tools")
 _UNSUPPORTED = re.compile(
     r"unsupported|not support|n't support|unrecognized|unknown|not permitted|only the default|deprecated"
@@ -63,15 +63,14 @@ class OpenAIChat:
         api_key: None is `OPENAI_API_KEY`. A server given by `base_url` may need none.
         seed: sent with every request (None: not sent). Servers do not guarantee equal replies.
         timeout: seconds without a response before a try counts as failed.
-        max_retries: retries, with growing pauses or the pause a server asks for; an invalid answer is
-            requested again four times at most.
+        max_retries: retries, with growing pauses or the pause a server asks for; after an invalid answer, at most four.
         extra_body: further fields of the request, such as {"cache_prompt": true} for llama.cpp.
         client: the user's own client, instead of an address, a key, a timeout and retries.
-        window: the model's window in tokens; None: as the server or else the price list says.
-        usual_window: the window if neither says it.
+        window: the model's window in tokens; None: the window in the server's list of models, or in the price list.
+        usual_window: the window if neither list has it.
 
     Raises:
-        ConfigError: `base_url` is no http address.
+        ConfigError: `base_url` is not an http address.
     """
 
     def __init__(
@@ -105,9 +104,9 @@ class OpenAIChat:
     def window(self) -> int | None:
         """The model's window in tokens, prompt and reply together; the server is asked once. None if unknown."""
         if not self._windows:
-            own = self._endpoint.base_url
-            listed = None if own is None else said_window(self._listed_models(), self.name)
-            self._windows.append(listed or listed_window(self.name, own or OPENAI_URL) or self._usual_window)
+            base_url = self._endpoint.base_url
+            listed = None if base_url is None else said_window(self._listed_models(), self.name)
+            self._windows.append(listed or listed_window(self.name, base_url or OPENAI_URL) or self._usual_window)
         return self._windows[0]
 
     def _listed_models(self) -> Any:
@@ -133,7 +132,7 @@ class OpenAIChat:
     ) -> Reply:
         """Get one reply. `usage.seconds` is the time until it arrived, including retries and their pauses.
 
-        If a server refuses tools, they are explained in words from then on.
+        Once a server has refused tools, they are explained in words.
 
         Raises:
             AuthError: no key, or the server refused it.
@@ -157,16 +156,16 @@ class OpenAIChat:
             return ask_in_words(self.chat, messages, tools, tool_choice, **options)
         if schema is None:
             return send(list(messages), None)
-        whole = ladder(schema, vendor=f".{self._endpoint.host}".endswith(".openai.com"))
-        rungs = self._rungs.get(whole, whole)
+        all_rungs = ladder(schema, vendor=f".{self._endpoint.host}".endswith(".openai.com"))
+        rungs = self._rungs.get(all_rungs, all_rungs)
         reply, rung = descend(send, messages, schema, rungs)
-        self._rungs[whole] = rungs[rungs.index(rung) :]
+        self._rungs[all_rungs] = rungs[rungs.index(rung) :]
         return reply
 
     def choose(
         self, messages: Sequence[Message], choices: Sequence[str], *, max_tokens: int | None, temperature: float = 0.0
     ) -> Reply:
-        """Get one of the choices from a server that takes a grammar (llama.cpp). See `seasoned.llm.llamacpp.choose`."""
+        """Get one of the choices from a server with grammars (llama.cpp); see `seasoned.llm.llamacpp.choose`."""
 
         def send(prompt: list[Message], form: dict[str, Any] | None) -> Reply:
             return self._send(prompt, form, None, max_tokens, temperature)
@@ -176,7 +175,7 @@ class OpenAIChat:
     def held(
         self, messages: Sequence[Message], grammar: str, *, max_tokens: int | None, temperature: float = 0.0
     ) -> Reply:
-        """Get a reply limited by a grammar, from a server that takes one (llama.cpp).
+        """Get a reply limited by a grammar, from a server with grammars (llama.cpp).
 
         Raises:
             LLMError: as in `chat`; RequestError if the server does not support the grammar.
@@ -189,7 +188,11 @@ class OpenAIChat:
         self._endpoint.close()
 
     def check_key(self) -> None:
-        """Raise AuthError if there is no usable key, now rather than at the first call."""
+        """Check that there is a usable key, before the first call.
+
+        Raises:
+            AuthError: there is none.
+        """
         self._endpoint.key()
 
     def _send(
@@ -204,19 +207,19 @@ class OpenAIChat:
         import openai
 
         client = self._endpoint.client()
-        marks = list(stop) if stop else None
+        stops = list(stop) if stop else None
         seed = shifted(self._seed, "\n".join(message["content"] for message in messages))
-        wishes = {"max_tokens": max_tokens, "temperature": temperature, "stop": marks, "seed": seed, **(offered or {})}
+        options = {"max_tokens": max_tokens, "temperature": temperature, "stop": stops, "seed": seed, **(offered or {})}
         began, pauses = time.perf_counter(), list(_PAUSES[: self._again])
-        while True:  # each turn drops another parameter or takes a pause, so this ends
-            request = self._request(messages, form, wishes)
+        while True:  # each turn drops another parameter or uses up a pause, so this ends
+            request = self._request(messages, form, options)
             try:
                 raw = client.chat.completions.with_raw_response.create(**request)
             except openai.OpenAIError as error:
                 refused = refused_parameter(error, {**request, **request["extra_body"]})
                 if refused is None:
                     raise translated(self._endpoint, error, self.name) from None  # the cause's text may contain a key
-                log.warning("%s does not take %s for %s: going on without", self._endpoint.where, refused, self.name)
+                log.warning("%s does not support %s for %s: it is left out", self._endpoint.where, refused, self.name)
                 self._refused.add(refused)
                 if refused == "tools":
                     raise translated(self._endpoint, error, self.name) from None
@@ -231,10 +234,10 @@ class OpenAIChat:
                 continue
             return reply.model_copy(update={"text": cut(reply.text, stop)}) if "stop" in self._refused else reply
 
-    def _request(self, messages: list[Message], form: dict[str, Any] | None, wishes: dict[str, Any]) -> dict[str, Any]:
-        sent = [{**message, "content": storable(message["content"])} for message in messages]
+    def _request(self, messages: list[Message], form: dict[str, Any] | None, options: dict[str, Any]) -> dict[str, Any]:
+        prompt = [{**message, "content": storable(message["content"])} for message in messages]
         request: dict[str, Any] = {"model": self.name, "messages": []}
-        for name, value in wishes.items():
+        for name, value in options.items():
             if value is not None and name not in self._refused:
                 request[name] = value
             elif value is not None and name == "max_tokens":
@@ -242,8 +245,8 @@ class OpenAIChat:
         # The SDK checks each message against all its types, which takes longer than sending it; `extra_body` is sent
         # unchecked.
         extra = {
-            "messages": sent,
-            **{name: request.pop(name) for name in _TOOLS if name in request},
+            "messages": prompt,
+            **{name: request.pop(name) for name in _TOOL_FIELDS if name in request},
             **self._extra_body,
         }
         if form is not None and form["type"] == FORM:
@@ -260,13 +263,13 @@ class OpenAIChat:
         text, fault = words_of(message), fault_of(body)
         if fault:
             raise InfrastructureError(
-                f"{self._endpoint.where} answered with an error in place of a reply: {self._endpoint.safe(fault)}. Try "
+                f"{self._endpoint.where} answered with an error instead of a reply: {self._endpoint.safe(fault)}. Try "
                 "again later, or with fewer requests at a time."
             )
         if not isinstance(message, dict) or (text is None and not isinstance(finish, str)):
             body_text = self._endpoint.safe(content.decode(errors="replace"))
             raise InfrastructureError(
-                f"{self._endpoint.where} answered with what is no chat reply: {body_text!r}. "
+                f"{self._endpoint.where} did not answer with a chat reply, but with {body_text!r}. "
                 "Check that base_url is the address of an OpenAI-compatible endpoint (it often ends in /v1)."
             )
         model = at(body, "model")
@@ -281,10 +284,10 @@ class OpenAIChat:
 
 
 def first_model(base_url: str, *, timeout: float = 10.0) -> str:
-    """The name of the first model that a server offers.
+    """The name of the first model in a server's list.
 
     Raises:
-        LLMError: as in `OpenAIChat.chat`; InfrastructureError if the server names no model.
+        LLMError: as in `OpenAIChat.chat`; InfrastructureError if the list has no model.
     """
     import openai
 
@@ -304,12 +307,12 @@ def first_model(base_url: str, *, timeout: float = 10.0) -> str:
 
 
 def _offered(tools: Sequence[Tool], choice: str) -> dict[str, Any]:
-    """Tools as OpenAI's protocol has them."""
-    known = [
+    """The fields of a request with tools, in OpenAI's form."""
+    functions = [
         {"type": "function", "function": {**tool, "parameters": tool.get("parameters") or EMPTY}} for tool in tools
     ]
-    named = choice if choice in CHOICES else {"type": "function", "function": {"name": choice}}
-    return {"tools": known, "tool_choice": named}
+    chosen = choice if choice in CHOICES else {"type": "function", "function": {"name": choice}}
+    return {"tools": functions, "tool_choice": chosen}
 
 
 def read_body(content: bytes) -> Any:
@@ -321,7 +324,7 @@ def read_body(content: bytes) -> Any:
 
 
 def at(value: Any, *path: str | int) -> Any:
-    """The value at a path of keys and indices in JSON, or None."""
+    """The value in JSON at a path of keys and indices, or None."""
     for part in path:
         if isinstance(value, dict) and isinstance(part, str):
             value = value.get(part)
@@ -333,16 +336,16 @@ def at(value: Any, *path: str | int) -> Any:
 
 
 def words_of(message: Any) -> str | None:
-    """The text of a chat message: content, its text parts, or a refusal."""
+    """The text of a chat message: its content, the text parts of the content, or a refusal; None if it has none."""
     content = at(message, "content")
     if isinstance(content, list):
         return "".join(part["text"] for part in content if isinstance(at(part, "text"), str))
-    words = content if isinstance(content, str) else at(message, "refusal")
-    return words if isinstance(words, str) else None
+    text = content if isinstance(content, str) else at(message, "refusal")
+    return text if isinstance(text, str) else None
 
 
 def fault_of(body: Any) -> str:
-    """The error in a body with a success status, as gateways send it, or ""."""
+    """The error in a body that has a success status, as gateways send it; "" if there is none."""
     for error in (at(body, "error"), at(body, "choices", 0, "error")):
         if error:
             message = error if isinstance(error, str) else at(error, "message")
@@ -351,12 +354,12 @@ def fault_of(body: Any) -> str:
 
 
 def odds_of(body: Any) -> dict[str, float]:
-    """The probability of each possible first token of a reply that the server names."""
-    named = at(body, "choices", 0, "logprobs", "content", 0, "top_logprobs")
+    """The probability of each first token of a reply that the server reports as possible."""
+    tokens = at(body, "choices", 0, "logprobs", "content", 0, "top_logprobs")
     odds: dict[str, float] = {}
-    for each in named if isinstance(named, list) else ():
+    for each in tokens if isinstance(tokens, list) else ():
         token, logprob = at(each, "token"), at(each, "logprob")
-        if isinstance(token, str) and isinstance(logprob, int | float) and _NEVER < logprob <= 0:
+        if isinstance(token, str) and isinstance(logprob, int | float) and _MIN_LOGPROB < logprob <= 0:
             odds[token] = odds.get(token, 0.0) + math.exp(logprob)
     return odds
 
@@ -366,21 +369,21 @@ def usage_of(body: Any, seconds: float, *, model: str, base_url: str | None) -> 
 
     Args:
         body: the answer's JSON.
-        seconds: the time it took.
+        seconds: the time that the call took.
         model: the model's name, for its price.
-        base_url: of the server, None for OpenAI's own.
+        base_url: the server's address; None for OpenAI's own.
     """
     prompt, completion = _count(body, "usage", "prompt_tokens"), _count(body, "usage", "completion_tokens")
     cached = _count(body, "usage", "prompt_tokens_details", "cached_tokens")
     if cached is None:
-        cached = _count(body, "timings", "cache_n")  # llama.cpp's own field for it
+        cached = _count(body, "timings", "cache_n")  # llama.cpp
     tokens = {
         "prompt_tokens": prompt or 0,
         "cached_tokens": min(cached or 0, prompt or 0),
         "completion_tokens": completion or 0,
     }
-    known = prompt is not None and completion is not None
-    return Usage(**tokens, calls=1, cost=cost(model, base_url, **tokens) if known else None, seconds=seconds)
+    counted = prompt is not None and completion is not None
+    return Usage(**tokens, calls=1, cost=cost(model, base_url, **tokens) if counted else None, seconds=seconds)
 
 
 def _count(body: Any, *path: str) -> int | None:
@@ -394,10 +397,10 @@ def cost(
     """The cost of one call in US dollars, or None if the price is unknown.
 
     Args:
-        model: the model's name as the vendor calls it.
-        base_url: the server's address (None: OpenAI). An address that is not a vendor's in the price list, such as a
-            server on this machine, has no price, whatever the model's name.
-        prompt_tokens: all tokens of the prompt, cached ones included.
+        model: the vendor's name for the model.
+        base_url: the server's address (None: OpenAI). A server of no vendor in the price list, such as one on this
+            machine, has no prices.
+        prompt_tokens: all tokens of the prompt, including cached ones.
         cached_tokens: tokens of the prompt that were in the server's prefix cache.
         completion_tokens: tokens of the reply.
     """
@@ -411,7 +414,7 @@ def cost(
 
 
 def translated(endpoint: Endpoint, error: openai.OpenAIError, model: str) -> LLMError:
-    """Our error for one that the SDK raised after its retries for `model`."""
+    """Translate an error that the SDK raised for `model` after its retries."""
     import openai
 
     if isinstance(error, openai.APIStatusError) and error.status_code not in (401, 403):

@@ -1,6 +1,6 @@
 """The settings of a model, and how to open it: the bundled one, or a server that speaks OpenAI's protocol.
 
-Always holds: a section of settings is immutable and refuses unknown keys; models opened here are closed here; secrets
+Always holds: a section of settings is immutable and refuses unknown keys; a model opened here is closed here; secrets
 come only from the environment.
 """
 
@@ -27,11 +27,11 @@ class Section(BaseModel):
 
     @field_validator("*", mode="before")
     @classmethod
-    def _true_is_no_number(cls, value: Any, info: ValidationInfo) -> Any:
-        kind = cls.model_fields[str(info.field_name)].annotation
-        number_type = next((number for number in (int, float) if kind in (number, number | None)), None)
+    def _refuse_booleans_as_numbers(cls, value: Any, info: ValidationInfo) -> Any:
+        annotation = cls.model_fields[str(info.field_name)].annotation
+        number_type = next((number for number in (int, float) if annotation in (number, number | None)), None)
         if isinstance(value, bool) and number_type is not None:
-            raise PydanticCustomError(f"{number_type.__name__}_type", "is no number")
+            raise PydanticCustomError(f"{number_type.__name__}_type", "is not a number")
         return value
 
 
@@ -39,8 +39,8 @@ class ModelSettings(Section):
     """Which model: "local" is the bundled one; any other name goes to an OpenAI-compatible server.
 
     `path` is the user's GGUF file; `slots` and `context` (tokens per slot) are for the local server; `seed` is for
-    every call. `window` is the model's window in tokens (None: `context` for the bundled model, else as the server or
-    the price list says, or else `context`); it decides how much of long texts is cut.
+    every call. `window` is the model's window in tokens and decides how much of long texts is cut. None: `context` for
+    the bundled model; for any other, the window in the server's list or the price list, or else `context`.
     """
 
     model: str = "local"
@@ -56,7 +56,7 @@ class ModelSettings(Section):
     @field_validator("base_url")
     @classmethod
     def _without_password(cls, url: str | None) -> str | None:
-        """Refuse a password in an address: a recipe is kept in the store and the report, which must hold no secret."""
+        """Refuse a password in an address: recipes are kept in the store and the report, which must hold no secret."""
         if url is not None and "@" in re.split(r"[/?#]", url.partition("//")[2] or url)[0]:
             raise PydanticCustomError(
                 SECRET,
@@ -72,17 +72,17 @@ class ModelSettings(Section):
 
 
 SECRET = "secret"
-"""The type of the error about a setting whose value may not be shown."""
+"""The type of the error about a setting whose value must not be shown."""
 
 
 @contextmanager
 def open_llm(settings: ModelSettings) -> Iterator[LLM]:
-    """Open the model of the settings: a server by `base_url` or vendor, else the bundled one served on loopback.
+    """Open the model of the settings: on the server of `base_url` or the vendor, or else the bundled one on loopback.
 
     With a `base_url` and no model name, the server's first model is used.
 
     Raises:
-        ModelFileError: if the bundled model is missing and cannot be downloaded.
+        ModelFileError: the bundled model is missing or damaged.
         AuthError, InfrastructureError: as `OpenAIChat` raises them.
     """
     if settings.bundled:
@@ -118,15 +118,15 @@ def open_llm(settings: ModelSettings) -> Iterator[LLM]:
 
 
 def check_llm(settings: ModelSettings, *, dry: bool = False) -> None:
-    """Check that a model can be opened: the file is there, or the server accepts the key and address.
+    """Check that a model can be opened: its file exists, or the server accepts the key and address.
 
     Args:
         settings: the settings of the model.
-        dry: ask no server, and accept a missing key or bundled model.
+        dry: send no request, and accept a missing key or bundled model.
 
     Raises:
         ModelFileError, AuthError, InfrastructureError: as `open_llm` raises them.
-        ConfigError: if the address is invalid.
+        ConfigError: the address is invalid.
     """
     if settings.bundled:
         from seasoned.llm.modelfile import resolve

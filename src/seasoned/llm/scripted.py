@@ -1,7 +1,7 @@
 """A model with scripted replies, for tests, examples and dry runs.
 
-Always holds: it is safe to share between threads, it records every request, and with a schema it takes the same path
-(reading, repair, one re-ask, ParseError) as a real model.
+Always holds: it is safe to share between threads; it records every request; a reply to a schema is read, repaired and
+requested again as that of a real model.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ Script = str | dict[str, Any] | list[Any] | Exception | Reply | ToolCall
 
 
 class ScriptedModel:
-    """Returns its replies one after the other, or those that a function makes.
+    """A model that returns its replies one after the other, or the replies that a function makes.
 
     Args:
-        replies: a sequence of texts, calls of tools, whole replies, JSON values (sent as their text) and exceptions
-            (raised when their turn comes); or a function from the messages to one of these. A `Reply` may have a text
-            and several calls.
+        replies: a sequence of texts, tool calls, `Reply` objects, JSON values (sent as their text) and exceptions
+            (raised in their turn); or a function from the messages to one of these. A `Reply` may have a text and
+            several calls.
         name: the model's name.
-        window: the window it reports; it accepts any prompt.
+        window: the window that it reports; it accepts any prompt.
 
-    `requests` holds every request in order: a dict of messages, schema, stop, max_tokens and temperature, and of tools
-    and tool_choice where there are tools. Usage counts words as tokens; the cost is 0. A reply is cut at a stop
-    sequence, as a server would.
+    `requests` holds every request in order, as a dict of messages, schema, stop, max_tokens and temperature, and with
+    tools also of tools and tool_choice. Usage counts words as tokens; the cost is 0. A reply is cut at a stop sequence,
+    as a server does.
     """
 
     def __init__(
@@ -64,16 +64,15 @@ class ScriptedModel:
             ConfigError: the script has no reply left.
             ParseError: with `schema`: neither the reply nor the next one (the answer to the re-ask) fits it.
         """
-
-        offered = {"tools": list(tools), "tool_choice": tool_choice} if tools else {}
+        offer = {"tools": list(tools), "tool_choice": tool_choice} if tools else {}
 
         def send(prompt: list[Message], _form: dict[str, Any] | None) -> Reply:
-            request = {"schema": schema, "stop": stop, "max_tokens": max_tokens, "temperature": temperature, **offered}
+            request = {"schema": schema, "stop": stop, "max_tokens": max_tokens, "temperature": temperature, **offer}
             reply = self._next({"messages": [dict(message) for message in prompt], **request})
             text = cut(reply.text, stop)
             words = sum(len(message["content"].split()) for message in prompt)
-            spoken = len(text.split()) + sum(len(dumped(call.arguments).split()) + 1 for call in reply.calls)
-            usage = Usage(prompt_tokens=words, completion_tokens=spoken, calls=1)
+            reply_words = len(text.split()) + sum(len(dumped(call.arguments).split()) + 1 for call in reply.calls)
+            usage = Usage(prompt_tokens=words, completion_tokens=reply_words, calls=1)
             return reply.model_copy(update={"text": text, "model": self.name, "usage": usage})
 
         if schema is None or tools:
@@ -91,8 +90,8 @@ class ScriptedModel:
             reply = self._replies[turn]
         else:
             raise ConfigError(
-                f"the script of the model {self.name!r} has {len(self._replies)} replies, and request {turn + 1} came: "
-                "give it more replies, or a function that makes them"
+                f"the script of the model {self.name!r} has {len(self._replies)} replies, but this is request "
+                f"{turn + 1}: give it more replies, or a function that makes them"
             )
         if isinstance(reply, Exception):
             raise reply

@@ -1,8 +1,8 @@
 """Shifts seeds, so that one model makes different runs of the same task.
 
-Always holds: a shift applies only in its own thread and block; without one, a model sends its own seed. With one, each
-prompt gets its own seed, the same in every block of that shift: with a single seed, a server would draw the same random
-number for each prompt, and the tasks of a run would be lucky or unlucky together.
+Always holds: a shift applies only in its thread and block; without a shift, a model sends its own seed. With a shift,
+each prompt gets its own seed, which is the same in every block of that shift. With a single seed, a server would draw
+the same random number for each prompt, and the tasks of a run would be lucky or unlucky together.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-# Not part of the protocol: meters, journals and methods are between the repeated run and the request.
+# A context variable, not an argument: meters, journals and methods are between the repeated run and the request.
 _shift: ContextVar[int] = ContextVar("seed_shift", default=0)
 
 
 @contextmanager
 def seed_shifted(by: int) -> Iterator[None]:
-    """Shift the seeds of calls in this block; 0 is no shift."""
+    """Shift the seeds of calls in this block; 0 means no shift."""
     token = _shift.set(by)
     try:
         yield

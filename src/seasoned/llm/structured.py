@@ -1,9 +1,9 @@
-"""Structured replies: ask for JSON that fits a schema, read what comes back, and say what is wrong with it.
+"""Structured replies: asks for JSON that fits a schema, reads the reply, and explains what does not fit.
 
-A server is asked in the strictest way it accepts, in steps called rungs: "schema" (a JSON schema that constrains the
-reply), "wrapped" (the same inside {"value": ...}, for servers that require an object at the root), "json" (JSON mode,
-with the schema explained in words) and "text" (only the explanation). A reply is read exactly, then repaired, then
-requested once more. Always holds: no reply makes `read` or `problems` raise; every rule of a schema that passes
+A server is asked in the strictest way that it accepts, in steps called rungs: "schema" (a JSON schema that constrains
+the reply), "wrapped" (the same inside {"value": ...}, for servers that require an object at the root), "json" (JSON
+mode, with the schema explained in words) and "text" (only the explanation). A reply is read as it is, then repaired,
+then requested once more. Always holds: no reply makes `read` or `problems` raise; every rule of a schema that passes
 `check_schema` is checked.
 """
 
@@ -27,11 +27,11 @@ Send = Callable[[list[Message], dict[str, Any] | None], Reply]
 UNPARSED = "unparsed"
 """The `finish_reason` of a reply that did not fit its schema after the re-ask."""
 
-_REPAIR_LIMIT = 20_000  # characters: the repair takes quadratic time on hostile text
+_REPAIR_LIMIT = 20_000  # characters; the repair takes quadratic time on hostile text
 _DEPTH_LIMIT = 64
 _BRACKET = re.compile(r"[\[\](){}]")
 _OPENERS = {"]": "[", "}": "{", ")": "("}
-_SHOWN = 2_000  # characters of a wrong reply that go back to the model
+_QUOTED_CHARS = 2_000  # characters of a wrong reply that the re-ask quotes
 _REFUSAL = re.compile(
     r"response_format|json[ _-]?(schema|object|mode)|grammar|guided|structured[ _-]?output|invalid schema", re.I
 )
@@ -39,7 +39,7 @@ _REFUSAL = re.compile(
 _RULES = frozenset(("type", "enum", "required", "properties", "items", "additionalProperties")) | frozenset(
     ("minimum", "maximum", "minLength", "maxLength", "pattern", "minItems", "maxItems")
 )
-_REMARKS = frozenset(("title", "description", "default", "examples", "$schema"))
+_ANNOTATIONS = frozenset(("title", "description", "default", "examples", "$schema"))
 KINDS: dict[str, type | tuple[type, ...]] = {
     "string": str,
     "integer": int,
@@ -52,7 +52,7 @@ KINDS: dict[str, type | tuple[type, ...]] = {
 
 
 def ladder(schema: Schema, *, vendor: bool) -> tuple[Rung, ...]:
-    """The rungs to try, strictest first. `vendor` is true for OpenAI itself, which requires an object at the root."""
+    """The rungs to try, strictest first; `vendor`: the server is OpenAI's own, which requires an object at the root."""
     if _is_object(schema):
         return ("schema", "json", "text")
     return ("wrapped", "json", "text") if vendor else ("schema", "wrapped", "json", "text")
@@ -66,8 +66,8 @@ def descend(send: Send, messages: Sequence[Message], schema: Schema, rungs: Sequ
 
     Raises:
         ConfigError: the schema uses an unsupported keyword.
-        ParseError: the reply does not fit the schema, nor did the answer to one re-ask.
-        LLMError: whatever `send` raises, except refusals of the format while there is a rung left.
+        ParseError: neither the reply nor the answer to one re-ask fits the schema.
+        LLMError: as `send` raises it, except a refusal of the format while there is a rung left.
     """
     check_schema(schema)
     for rung in rungs[:-1]:
@@ -80,32 +80,32 @@ def descend(send: Send, messages: Sequence[Message], schema: Schema, rungs: Sequ
 
 
 def ask(send: Send, messages: Sequence[Message], schema: Schema, rung: Rung) -> Reply:
-    """Ask on one rung, and once more if the reply does not fit. The reply's usage covers both requests.
+    """Ask on one rung, and once more if the reply does not fit; the usage is that of both requests.
 
     Raises:
         ParseError: neither reply fits; it carries the last one, with `finish_reason` "unparsed".
-        LLMError: whatever `send` raises; if the second request failed, it carries the first reply.
+        LLMError: as `send` raises it; if the second request failed, it carries the first reply.
     """
     wraps = rung in ("wrapped", "json") and not _is_object(schema)
     target = closed_object({"value": dict(schema)}) if wraps else dict(schema)
     prompt = list(messages) if rung in ("schema", "wrapped") else _explained(messages, target)
     form = _response_format(target, rung)
     reply = send(prompt, form)
-    value, wrong = read(reply.text, schema, wrapped=wraps)
-    if wrong:
+    value, mismatch = read(reply.text, schema, wrapped=wraps)
+    if mismatch:
         first = reply.usage
         try:
-            reply = send([*prompt, *_correction(reply.text, wrong, target)], form)
+            reply = send([*prompt, *_correction(reply.text, mismatch, target)], form)
         except LLMError as error:
             error.reply = reply
             raise
         reply = reply.model_copy(update={"usage": first + reply.usage})
-        value, wrong = read(reply.text, schema, wrapped=wraps)
-    if wrong:
+        value, mismatch = read(reply.text, schema, wrapped=wraps)
+    if mismatch:
         raise ParseError(
-            f"the model {reply.model or '(unnamed)'} was asked twice for JSON of a given form, and its second reply "
-            f"does not fit: {wrong}. It wrote {shorten(reply.text, 300)!r}. Allow more tokens, simplify the schema, or "
-            "use a stronger model.",
+            f"the model {reply.model or '(unnamed)'} was asked twice for JSON of a given form, but its second reply "
+            f"does not fit: {mismatch}. It wrote {shorten(reply.text, 300)!r}. Allow more tokens, simplify the schema, "
+            "or use a stronger model.",
             reply.model_copy(update={"finish_reason": UNPARSED}),
         )
     text = json.dumps(value, ensure_ascii=False) if wraps else reply.text
@@ -113,53 +113,55 @@ def ask(send: Send, messages: Sequence[Message], schema: Schema, rung: Rung) -> 
 
 
 def with_parsed(reply: Reply, schema: Schema | None, name: str) -> Reply:
-    """A reply with `parsed`: if the model left it out and there is a schema, it is read from the text.
+    """Fill in a reply's `parsed`: if there is a schema and the model gave none, it is read from the text.
 
     Raises:
         ParseError: the text does not fit the schema; it carries the reply, with `finish_reason` "unparsed".
     """
     if schema is None or reply.parsed is not None:
         return reply
-    value, wrong = read(reply.text, schema)
-    if wrong:
+    value, mismatch = read(reply.text, schema)
+    if mismatch:
         raise ParseError(
-            f"the model {reply.model or name} was asked for JSON of a given form, and its reply does not fit: {wrong}. "
-            f"It wrote {shorten(reply.text, 300)!r}. A model of your own has to be told the schema: docs/models.md",
+            f"the model {reply.model or name} was asked for JSON of a given form, but its reply does not fit: "
+            f"{mismatch}. It wrote {shorten(reply.text, 300)!r}. Your own model must put the schema into its prompt: "
+            "docs/models.md",
             reply.model_copy(update={"finish_reason": UNPARSED}),
         )
     return reply.model_copy(update={"parsed": value})
 
 
 def read(text: str, schema: Schema, *, wrapped: bool = False) -> tuple[Any, str]:
-    """Read a reply as JSON that fits `schema`: exactly, then repaired; a {"value": ...} around it may be removed.
+    """Read a reply as JSON that fits a schema. Never raises, whatever the text.
 
-    Text in `<think>` is ignored.
+    The text is read as it is, then repaired; a {"value": ...} around the JSON may be removed. Text in `<think>` is
+    ignored.
 
     Returns:
-        The value and "", or None and a sentence on what is wrong. Never raises, whatever the text.
+        The value and "", or None and a sentence on what is wrong.
     """
     complaint = ""
     for value in _readings(text.strip(), schema, wrapped):
-        wrong = problems(value, schema)
-        if not wrong:
+        reasons = problems(value, schema)
+        if not reasons:
             return value, ""
-        complaint = complaint or "; ".join(wrong[:5])
+        complaint = complaint or "; ".join(reasons[:5])
     return None, complaint or ("the reply is not JSON" if without_thinking(text).strip() else "the reply is empty")
 
 
 def _readings(text: str, schema: Schema, wrapped: bool) -> Iterator[Any]:
     unwraps = wrapped or "object" not in schema.get("type", ["object"])
     answer = without_thinking(text).strip()
-    # First as it is, since a text within JSON may contain the tag.
+    # First with the tags, since a string in the JSON may contain them.
     for candidate, repairs in dict.fromkeys(((text, False), (answer, False), (answer, True))):
         try:
             value = plain(_repaired(candidate) if repairs else json.loads(candidate))
-        except Exception:  # the text is hostile and the repair is a library's: any failure means "not JSON"
+        except Exception:  # hostile text may raise anything in the library that repairs it
             continue
         if unwraps and isinstance(value, dict) and set(value) == {"value"}:
             yield value["value"]
         yield value
-    # Without a constraint, a small model writes a bare word instead of a JSON string.
+    # Without a constraint, small models write a bare word instead of a JSON string.
     if answer and schema.get("type") == "string":
         yield storable(answer).strip("\"'` \n")
 
@@ -176,7 +178,7 @@ def _repaired(text: str) -> Any:
 
 
 def _depth(text: str) -> int:
-    """The greatest number of brackets of one kind open at once; the repair takes quadratic time in it."""
+    """The greatest number of brackets of one kind that are open at once; the repair takes quadratic time in it."""
     deepest, depth = 0, dict.fromkeys("[{(", 0)
     for bracket in _BRACKET.findall(text):
         opener = _OPENERS.get(bracket, bracket)
@@ -186,7 +188,11 @@ def _depth(text: str) -> int:
 
 
 def plain(value: Any, depth: int = 0) -> Any:
-    """The value with storable text, whole numbers as integers (to JSON they are the same), and no NaN or infinity."""
+    """A JSON value with storable text, and with whole numbers as integers (in JSON they are the same).
+
+    Raises:
+        ValueError: it has NaN or infinity, or is nested too deeply.
+    """
     if depth > _DEPTH_LIMIT:
         raise ValueError(f"nested deeper than {_DEPTH_LIMIT} levels")
     if isinstance(value, str):
@@ -215,9 +221,9 @@ def _is_object(schema: Schema) -> bool:
 
 def _is_strict(schema: Schema) -> bool:
     """Whether OpenAI's strict mode accepts a schema: every object closed, every property required."""
-    known = schema.get("properties", {})
-    closed = schema.get("additionalProperties") is False and set(schema.get("required", ())) == set(known)
-    parts = [*known.values(), *([schema["items"]] if "items" in schema else [])]
+    properties = schema.get("properties", {})
+    closed = schema.get("additionalProperties") is False and set(schema.get("required", ())) == set(properties)
+    parts = [*properties.values(), *([schema["items"]] if "items" in schema else [])]
     return (closed or not _is_object(schema)) and all(_is_strict(part) for part in parts)
 
 
@@ -226,8 +232,10 @@ def _response_format(schema: dict[str, Any], rung: Rung) -> dict[str, Any] | Non
         return None
     if rung == "json":
         return {"type": "json_object"}
-    named = {"name": "reply", "schema": schema, "strict": _is_strict(schema)}
-    return {"type": "json_schema", "json_schema": named}
+    return {
+        "type": "json_schema",
+        "json_schema": {"name": "reply", "schema": schema, "strict": _is_strict(schema)},
+    }
 
 
 def _explanation(schema: Schema) -> str:
@@ -237,7 +245,7 @@ def _explanation(schema: Schema) -> str:
 
 
 def _explained(messages: Sequence[Message], schema: Schema) -> list[Message]:
-    """The messages with the schema explained at the end of the last one, where small models follow it best."""
+    """The messages with the schema explained at the end, where small models follow it best."""
     if not messages or messages[-1]["role"] != "user":
         return [*messages, {"role": "user", "content": _explanation(schema)}]
     *before, last = messages
@@ -246,15 +254,15 @@ def _explained(messages: Sequence[Message], schema: Schema) -> list[Message]:
 
 def _correction(text: str, wrong: str, schema: Schema) -> list[Message]:
     return [
-        {"role": "assistant", "content": shorten(storable(text), _SHOWN) or "(empty)"},
+        {"role": "assistant", "content": shorten(storable(text), _QUOTED_CHARS) or "(empty)"},
         {"role": "user", "content": f"That reply cannot be used: {wrong}.\n{_explanation(schema)}"},
     ]
 
 
 def problems(value: Any, schema: Schema, path: str = "reply") -> list[str]:
-    """The reasons why `value` (from JSON) does not fit `schema`: one sentence for each place, or []. Never raises.
+    """The reasons why a JSON value does not fit a schema: one sentence for each place, [] if it fits. Never raises.
 
-    Supports the keywords that `check_schema` accepts, with JSON Schema's meaning.
+    Supports the keywords that `check_schema` accepts, as JSON Schema defines them.
     """
     kinds = schema.get("type", list(KINDS))
     kinds = [kinds] if isinstance(kinds, str) else kinds
@@ -282,20 +290,20 @@ def problems(value: Any, schema: Schema, path: str = "reply") -> list[str]:
         for place, item in enumerate(value):
             reasons += problems(item, schema.get("items", {}), f"{path}[{place}]")
     elif isinstance(value, dict):
-        known, others = schema.get("properties", {}), schema.get("additionalProperties", True)
+        properties, others = schema.get("properties", {}), schema.get("additionalProperties", True)
         reasons += [
             f"{path} must have the property {name!r}" for name in schema.get("required", ()) if name not in value
         ]
         for name, item in value.items():
-            if name in known or isinstance(others, Mapping):
-                reasons += problems(item, known.get(name, others), f"{path}.{shorten(name, 50)}")
+            if name in properties or isinstance(others, Mapping):
+                reasons += problems(item, properties.get(name, others), f"{path}.{shorten(name, 50)}")
             elif others is False:
                 reasons.append(f"{path} must not have the property {shorten(name, 50)!r}")
     return reasons
 
 
 def closed_object(properties: Mapping[str, Any]) -> dict[str, Any]:
-    """The schema of an object that has all of these properties and no others."""
+    """The schema of an object with all of these properties and no others."""
     return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
 
 
@@ -308,16 +316,16 @@ def check_schema(schema: Schema) -> None:
     kinds = schema.get("type", [])
     for kind in [kinds] if isinstance(kinds, str) else kinds:
         if kind not in KINDS:
-            raise ConfigError(f"the schema names the type {kind!r}: JSON knows only {', '.join(KINDS)}")
+            raise ConfigError(f"the schema has the type {kind!r}, but JSON has only {', '.join(KINDS)}")
     for keyword in schema:
-        if keyword not in _RULES | _REMARKS:
+        if keyword not in _RULES | _ANNOTATIONS:
             raise ConfigError(
                 f"the schema uses {keyword!r}, which Seasoned does not check: use only {', '.join(sorted(_RULES))}"
             )
     try:
         re.compile(schema.get("pattern", ""))
     except re.error as error:
-        raise ConfigError(f"the schema's pattern {schema['pattern']!r} is no regular expression: {error}") from None
+        raise ConfigError(f"the schema's pattern {schema['pattern']!r} is not a regular expression: {error}") from None
     inner = [*schema.get("properties", {}).values(), schema.get("items"), schema.get("additionalProperties")]
     for part in inner:
         if isinstance(part, Mapping):
@@ -333,5 +341,5 @@ def _shown(value: Any) -> str:
 
 
 def shorten(text: str, limit: int) -> str:
-    """At most `limit` characters of the text, with a mark where it was cut."""
+    """The first `limit` characters of a text, with a mark if it was cut."""
     return text if len(text) <= limit else f"{text[:limit]}... ({len(text):,} characters)"

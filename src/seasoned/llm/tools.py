@@ -1,8 +1,8 @@
-"""Tools for every model: in a server's own form, or explained in words to a model without tools.
+"""Tools for every model: in the server's form, or explained in words to a model without tools.
 
-A conversation has calls and their results in OpenAI's form. Always holds: a model that takes tools gets them as they
-are; any other model reads the same conversation as plain text, with its calls as JSON, and its reply is searched for
-calls; without tools nothing changes.
+A conversation has calls and their results in OpenAI's form. Always holds: a model that takes tools gets them unchanged;
+any other model gets the same conversation as plain text, with its calls as JSON, and its reply is searched for calls;
+without tools, nothing changes.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ CHOICES = ("auto", "required", "none")
 def ask_with_tools(llm: LLM, messages: Sequence[Message], **options: Unpack[ChatOptions]) -> Reply:
     """Ask a model; tools are explained in words to a model whose `chat` does not take them.
 
-    A model gets every option but tools in any case, since a model of somebody's own may have other defaults.
+    Every other option is always passed, since a user's own model may have other defaults.
 
     Raises:
-        LLMError: whatever the model raises.
+        LLMError: as the model raises it.
     """
     others: dict[str, Any] = {"schema": None, "stop": None, "max_tokens": None, "temperature": 0.0, **options}
     if options.get("tools") and takes_tools(llm):
@@ -48,14 +48,14 @@ def takes_tools(llm: LLM) -> bool:
 def ask_in_words(
     chat: Callable[..., Reply], messages: Sequence[Message], tools: Sequence[Tool], tool_choice: str, **options: Any
 ) -> Reply:
-    """Ask a model with the tools explained in words; the reply has the calls in its text.
+    """Ask a model with the tools explained in words; the reply has the calls that its text contains.
 
     Args:
         chat: asks the model, as `LLM.chat` without tools.
         messages: the conversation.
         tools: the tools it may call.
         tool_choice: as in `LLM.chat`; the model may not follow it.
-        options: the other arguments of `chat`; a `schema` is dropped, since the reply already has a form.
+        options: the other arguments of `chat`; `schema` is dropped, since the tools decide the form of the reply.
     """
     options.pop("schema", None)
     reply = chat(in_words(messages, tools, tool_choice), **options)
@@ -63,9 +63,9 @@ def ask_in_words(
 
 
 def with_calls(reply: Reply, tools: Sequence[Tool]) -> Reply:
-    """A reply with the calls in its text; the text before them stays, as does {"text": ..}.
+    """Read the calls in a reply's text; the text before them, or the text of {"text": ..}, stays as the text.
 
-    A reply that was cut off has none, since half a call may be a different call.
+    A reply that was cut off gets no calls, since half a call may be a different call.
     """
     if reply.calls or reply.finish_reason == "length":
         return reply
@@ -73,14 +73,14 @@ def with_calls(reply: Reply, tools: Sequence[Tool]) -> Reply:
     if calls:
         return reply.model_copy(update={"text": text, "calls": tuple(calls)})
     value = json_object(reply.text) if reply.text.lstrip().startswith("{") else None
-    alone = value is not None and list(value) == ["text"] and isinstance(value["text"], str)
-    return reply.model_copy(update={"text": value["text"]}) if value and alone else reply
+    is_text = value is not None and list(value) == ["text"] and isinstance(value["text"], str)
+    return reply.model_copy(update={"text": value["text"]}) if value and is_text else reply
 
 
 def in_words(messages: Sequence[Message], tools: Sequence[Tool], tool_choice: str) -> list[Message]:
-    """The conversation as plain text: tools at the end of the system prompt, calls as JSON, results as words."""
-    offered = [dumped({name: tool.get(name) for name in ("name", "description", "parameters")}) for tool in tools]
-    explanation = render_prompt("seasoned.llm", "tools.j2", tools=offered, choice=tool_choice)
+    """The conversation as plain text: tools at the end of the system prompt, calls as JSON, results from the user."""
+    descriptions = [dumped({name: tool.get(name) for name in ("name", "description", "parameters")}) for tool in tools]
+    explanation = render_prompt("seasoned.llm", "tools.j2", tools=descriptions, choice=tool_choice)
     plain: list[Message] = []
     for message in messages:
         content = str(message.get("content") or "")
@@ -95,14 +95,14 @@ def in_words(messages: Sequence[Message], tools: Sequence[Tool], tool_choice: st
 
 
 def say(messages: list[Message], role: str, content: str) -> None:
-    """Add a message, joined to one of the same role before it: some chat templates refuse two in a row."""
+    """Add a message, joined to the last one if the role is the same: some chat templates refuse two in a row."""
     if messages and messages[-1]["role"] == role:
         content = f"{messages.pop()['content']}\n{content}"
     messages.append({"role": role, "content": content})
 
 
 def written(call: ToolCall, thought: str = "") -> str:
-    """A call as written by a model without tools."""
+    """A call as JSON, in the form that a model without tools writes."""
     return dumped({**({"thought": thought} if thought else {}), "name": call.name, "arguments": call.arguments})
 
 
@@ -121,7 +121,7 @@ def result(call: ToolCall, text: str) -> Message:
 
 
 def calls_of(message: Any) -> tuple[ToolCall, ...]:
-    """The calls of a message in OpenAI's form, a list or its JSON; anything else is left out. Never raises."""
+    """The calls of a message in OpenAI's form, as a list or its JSON; anything else is left out. Never raises."""
     raw = message.get("tool_calls") if isinstance(message, Mapping) else None
     if isinstance(raw, str):
         try:

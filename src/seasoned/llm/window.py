@@ -1,7 +1,7 @@
 """A model's window, and the room it leaves in a prompt for texts that may be cut.
 
-A model with a small or unknown window gets the room that small models were measured with. Always holds: a longer window
-never gives less room; a model needs only `chat` for this.
+A model with a small or unknown window gets the room that was used to measure small models. Always holds: a longer
+window never gives less room; a model needs only `chat` for this.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from seasoned.protocols import LLM
 from seasoned.types import ChatOptions, Message, Reply
 
 MEASURED = 8192
-"""Tokens: up to this window, the room is the one that small models were measured with."""
+"""The window in tokens up to which the room is the one that was used to measure small models."""
 LONG_TEXT = 8000
-"""Characters of one lesson in a longer window: about 2,000 tokens."""
+"""The most characters of one lesson if the window is longer: about 2,000 tokens."""
 
 
 def window_of(llm: object) -> int | None:
@@ -47,9 +47,9 @@ def listed_window(model: str, base_url: str | None = None) -> int | None:
 
 
 def said_window(body: Any, model: str) -> int | None:
-    """The window of a model in a server's list of models, under any of the field names that servers use."""
-    listed = body.get("data") if isinstance(body, dict) else None
-    for entry in listed if isinstance(listed, list) else ():
+    """The window of a model in a server's list of models, under any field name that servers use; None if not there."""
+    entries = body.get("data") if isinstance(body, dict) else None
+    for entry in entries if isinstance(entries, list) else ():
         if isinstance(entry, dict) and entry.get("id") == model:
             for name in ("max_model_len", "context_length", "context_window", "max_context_length"):
                 window = entry.get(name)
@@ -59,9 +59,9 @@ def said_window(body: Any, model: str) -> int | None:
 
 
 class WithLonger:
-    """A model, and another one with a longer window for prompts that it refuses as too long (ExpeL, appendix D.5).
+    """A model, and another with a longer window for prompts that the first refuses as too long (ExpeL, appendix D.5).
 
-    `name` is the first one's; a reply names the model that wrote it.
+    `name` is that of the first model; a reply names the model that wrote it.
     """
 
     def __init__(self, llm: LLM, longer: LLM) -> None:
@@ -70,14 +70,14 @@ class WithLonger:
 
     @property
     def window(self) -> int | None:
-        """The longer window of the two."""
+        """The window of the other model."""
         return window_of(self._longer)
 
     def chat(self, messages: Sequence[Message], **options: Unpack[ChatOptions]) -> Reply:
-        """A reply of the first model, or of the other one if the first refuses the prompt as too long.
+        """A reply of the first model, or of the other model if the first refuses the prompt as too long.
 
         Raises:
-            LLMError: whatever the models raise.
+            LLMError: as the models raise it.
         """
         try:
             return ask_with_tools(self._llm, messages, **options)
@@ -86,17 +86,17 @@ class WithLonger:
 
 
 Cuts = list[tuple[int, int]]
-"""For each prompt with shortened texts: the characters before and after."""
+"""For each prompt with shortened texts, the characters before and after."""
 
 
 def said_of(cuts: Cuts) -> str:
     """A sentence for the report on what was left out of prompts; "" if nothing was."""
-    short = [(whole, kept) for whole, kept in cuts if kept < whole]
-    if not short:
+    shortened = [(before, after) for before, after in cuts if after < before]
+    if not shortened:
         return ""
-    whole, kept = (sum(each) for each in zip(*short, strict=True))
-    prompts = f"{len(short)} prompt{'s' if len(short) > 1 else ''}"
+    before, after = (sum(each) for each in zip(*shortened, strict=True))
+    prompts = f"{len(shortened)} prompt{'s' if len(shortened) > 1 else ''}"
     return (
-        f"{prompts} had no room for {whole - kept:,} of {whole:,} characters of attempts: a model with a longer "
+        f"{prompts} had no room for {before - after:,} of {before:,} characters of attempts: a model with a longer "
         "window, or one named under [longer], sees all of them"
     )

@@ -1,6 +1,6 @@
-"""The plain alternative to notes: show the most similar earlier cases with their right answers or outcomes.
+"""The simple alternative to notes: show the most similar earlier cases with their right answers or outcomes.
 
-Always holds: nothing is written; an attempt is never shown for its own task, unless asked for.
+Always holds: nothing is stored; an attempt is shown for its own task only with `same_task`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from seasoned.types import Block, Entry, Guidance, Task, Trajectory
 if TYPE_CHECKING:
     from seasoned.pool import ExperiencePool
 
-_ROOM = 800  # characters of a case's steps
+_MAX_CHARS = 800  # characters of a case's steps
 _ENDED = {True: "this went well", False: "this failed", None: "how it ended is not known"}
 
 
@@ -45,15 +45,15 @@ class NearestCases:
 
 
 def case_block(cases: Sequence[Trajectory]) -> Block:
-    """Cases as guidance: each on a line, with the verdict on its answer."""
+    """Cases as guidance, each on one line with the verdict on its answer."""
     entries = tuple(Entry(text=f"- {_case_line(case)}", demonstration_ids=(case.id,)) for case in cases)
     return Block(heading="Earlier cases like this one:", entries=entries)
 
 
 def _case_line(case: Trajectory) -> str:
-    """The case on one line: its answer, or its steps if it has none; and the verdict or outcome."""
+    """The case on one line: its answer, or else its steps, and the verdict or outcome."""
     outcome = f"({_ENDED[case.outcome.success]})"
     if case.outcome.answer:
         return f"{prompt_line(case.task)} You answered {prompt_line(case.outcome.answer)}. {last_word(case) or outcome}"
-    steps = "; ".join(transcript(case, limit=_ROOM, task=False).splitlines())
+    steps = "; ".join(transcript(case, limit=_MAX_CHARS, task=False).splitlines())
     return f"{prompt_line(case.task)} {steps} {outcome}"

@@ -1,4 +1,4 @@
-"""Reflexion (Shinn et al., 2023): after a failure the agent writes itself a plan, and reads it before the next attempt.
+"""Reflexion (Shinn et al., 2023): after a failure, the model writes a plan that the next attempt at the task gets.
 
 Always holds: a reflection is shown only for its own task; a failed attempt gives at most one; its prompt says that the
 attempt failed, but not what the environment said about the answer.
@@ -39,11 +39,11 @@ class Reflexion:
     Args:
         llm: writes the reflections.
         strategy: what the next attempt sees. `reflexion`: the reflections; `last`: the last attempt; `last+reflexion`:
-            both; `none`: nothing, the baseline that only tries again.
-        examples: failed attempts, each with a good reflection on it. The paper has two; without them, reflections are
-            of little use.
-        about: what kind of tasks these are.
-        memory: the most reflections shown, newest ones (paper section 2: 3).
+            both; `none`: nothing, the baseline that only retries.
+        examples: failed attempts, each with a good reflection on it. The paper has two; without them, reflections help
+            little.
+        about: the kind of tasks.
+        memory: the most reflections to show, the newest ones (paper section 2: 3).
         max_tokens: tokens of a reflection.
         attempt_chars: characters of an attempt in a prompt; the longest observations are cut first. None: three
             quarters of a long window, or 8,000.
@@ -73,7 +73,7 @@ class Reflexion:
         """
         if "reflexion" not in self.strategy:
             return
-        # Includes deleted lessons: what a person removed is not written again.
+        # Deleted lessons count too: a reflection that a person removed is not written again.
         known = {source for lesson in pool.lessons("reflection", status=None) for source in lesson.sources}
         for trajectory in trajectories:
             if trajectory.outcome.success is None:
@@ -96,15 +96,15 @@ class Reflexion:
                 pool.skip([trajectory], UNUSABLE)
 
     def reflect(self, trajectory: Trajectory, earlier: Sequence[str] = (), cuts: Cuts | None = None) -> str:
-        """Let the model say what went wrong in a failed attempt and what to do instead (paper section 2.3).
+        """Ask the model what went wrong in a failed attempt and what to do instead (paper section 2.3).
 
         Args:
             trajectory: the attempt.
             earlier: reflections on earlier attempts at the same task, the oldest first.
-            cuts: collects how much of the attempt was left out.
+            cuts: collects the length of the attempt, before and after cutting.
 
         Returns:
-            The reflection in one line; "" if the reply holds none, which is logged.
+            The reflection in one line; "" if the reply has none, which is logged.
 
         Raises:
             InfrastructureError: the model's server failed.
@@ -122,12 +122,10 @@ class Reflexion:
         answer = ask(self.llm, prompt, self._room, max_tokens=self.max_tokens)
         if cuts is not None:
             cuts.append((_length(trajectory, 10**9), _length(trajectory, answer.room)))
-        longest = LONG_TEXT if is_roomy(self.llm) else REFLECTION_CHARS
-        text = read_reflection(answer.value, whole=answer.whole, longest=longest)
+        limit = LONG_TEXT if is_roomy(self.llm) else REFLECTION_CHARS
+        text = read_reflection(answer.value, whole=answer.whole, longest=limit)
         if not text:
-            log.warning(
-                "no reflection on %s: the reply holds no plan: %r", trajectory.id, prompt_line(answer.value, 80)
-            )
+            log.warning("no reflection on %s: the reply has no plan: %r", trajectory.id, prompt_line(answer.value, 80))
         return text
 
     def recall(self, task: Task, pool: ExperiencePool, progress: Trajectory | None = None) -> Guidance:
@@ -147,7 +145,7 @@ class Reflexion:
         return Guidance(lessons=tuple(plans), blocks=tuple(blocks))
 
     def _remembered(self, task_id: str, pool: ExperiencePool) -> list[Lesson]:
-        """The newest reflections on a task that say different things, the oldest of them first."""
+        """The newest reflections on a task with different texts, the oldest of them first."""
         newest: dict[str, Lesson] = {}
         for lesson in reversed(pool.lessons("reflection", key=task_id)):
             newest.setdefault(lesson.text, lesson)

@@ -1,4 +1,4 @@
-"""Tool calls as lines of text, as environments take them, and whether a call fits the tools offered.
+"""Reads and writes tool calls as lines of text, the form of environments, and checks whether a call fits the tools.
 
 A tool is {"name": .., "description": .., "parameters": a JSON Schema of an object}. Always holds: a reader takes any
 text and never raises, and its time grows linearly with the length; `read_call(write_call(call))` has the call's name
@@ -33,7 +33,7 @@ def read_call(text: str) -> ToolCall | None:
 
 
 def write_call(call: ToolCall) -> str:
-    """A call as one line of text, as environments take it."""
+    """A call as one line of text, the form that environments take."""
     text_arguments = json.dumps(call.arguments, ensure_ascii=False) if call.arguments else ""
     return f"{call.name}({_BREAKS.sub(lambda sign: f'{chr(92)}u{ord(sign[0]):04x}', text_arguments)})"
 
@@ -46,21 +46,21 @@ def check_call(call: ToolCall, tools: Sequence[Tool]) -> str:
         return f"There is no tool {shorten(call.name, 100)!r}. There are: {names or 'none'}."
     if call.unread:
         return f"The arguments of {call.name} must be one JSON object, not {call.unread!r}."
-    wrong = misfits(call.arguments, tool.get("parameters"))
-    return f"The arguments of {call.name} do not fit: {'; '.join(wrong[:5])}." if wrong else ""
+    reasons = misfits(call.arguments, tool.get("parameters"))
+    return f"The arguments of {call.name} do not fit: {'; '.join(reasons[:5])}." if reasons else ""
 
 
 def misfits(value: Any, schema: Any, path: str = "arguments") -> list[str]:
-    """The reasons why JSON does not fit a schema: one sentence for each place, [] if it fits. Never raises.
+    """The reasons why a JSON value does not fit a schema: one sentence for each place, [] if it fits. Never raises.
 
-    It checks the keywords of `structured.problems`, anyOf, oneOf, allOf and references within the schema; patterns and
-    everything else are left to the tool itself.
+    Checks the keywords of `structured.problems` (except patterns), anyOf, oneOf, allOf and references within the
+    schema. Other keywords are left to the tool.
     """
-    return _Judge(schema).misfits(value, schema, path, 0)
+    return _Checker(schema).misfits(value, schema, path, 0)
 
 
-class _Judge:
-    """Checks values against one schema; each part of it is checked once for each value, so that time is bounded."""
+class _Checker:
+    """Checks values against one schema. Each part is checked once for each value, which bounds the time."""
 
     def __init__(self, root: Any) -> None:
         self.root = root
@@ -69,35 +69,35 @@ class _Judge:
     def misfits(self, value: Any, schema: Any, path: str, depth: int) -> list[str]:
         key = id(value), id(schema)
         if key not in self.known:
-            self.known[key] = []  # a reference back to itself adds nothing
+            self.known[key] = []  # a reference to itself adds nothing
             self.known[key] = self._judged(value, schema, path, depth)
         return self.known[key]
 
     def _judged(self, value: Any, schema: Any, path: str, depth: int) -> list[str]:
         if not isinstance(schema, Mapping) or depth > _DEPTH:
             return []
-        problems_found: list[str] = []
+        reasons: list[str] = []
         if isinstance(schema.get("$ref"), str):
-            problems_found += self.misfits(value, self._referred(schema["$ref"]), path, depth + 1)
+            reasons += self.misfits(value, self._referred(schema["$ref"]), path, depth + 1)
         for part in _parts(schema, "allOf"):
-            problems_found += self.misfits(value, part, path, depth + 1)
+            reasons += self.misfits(value, part, path, depth + 1)
         for keyword in ("anyOf", "oneOf"):
-            each = [self.misfits(value, part, path, depth + 1) for part in _parts(schema, keyword)]
-            if each and all(each):
-                least: list[str] = min(each, key=len)
-                problems_found += least
-        problems_found += problems(value, _shallow(schema), path)
-        if problems_found:
-            return problems_found
+            options = [self.misfits(value, part, path, depth + 1) for part in _parts(schema, keyword)]
+            if options and all(options):
+                least: list[str] = min(options, key=len)
+                reasons += least
+        reasons += problems(value, _shallow(schema), path)
+        if reasons:
+            return reasons
         if isinstance(value, dict):
             properties, others = schema.get("properties"), schema.get("additionalProperties")
             for name, item in value.items():
                 part = properties.get(name, others) if isinstance(properties, Mapping) else others
-                problems_found += self.misfits(item, part, f"{path}.{shorten(name, 50)}", depth + 1)
+                reasons += self.misfits(item, part, f"{path}.{shorten(name, 50)}", depth + 1)
         elif isinstance(value, list):
             for place, item in enumerate(value):
-                problems_found += self.misfits(item, schema.get("items"), f"{path}[{place}]", depth + 1)
-        return problems_found
+                reasons += self.misfits(item, schema.get("items"), f"{path}[{place}]", depth + 1)
+        return reasons
 
     def _referred(self, reference: str) -> Any:
         part: Any = self.root
@@ -112,7 +112,7 @@ def _parts(schema: Mapping[str, Any], keyword: str) -> list[Any]:
 
 
 def _shallow(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """The keywords of a schema about a value itself that `problems` can check safely."""
+    """The keywords of a schema about the value itself, not its parts, in a form that `problems` can check."""
     kinds = schema.get("type")
     kinds = [kinds] if isinstance(kinds, str) else kinds if isinstance(kinds, list) else []
     kinds = [kind for kind in kinds if isinstance(kind, str) and kind in KINDS]

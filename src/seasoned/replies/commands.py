@@ -1,7 +1,7 @@
 """Reads the commands in a model's reply: THINK[..], NOTE[key]: text, RECALL[..], ANSWER[..] and END.
 
-Agents and environments read a reply in the same way. Always holds: any text gives a list, no text raises, and the time
-grows linearly with the length; every key and text consists of pieces of the reply.
+Agents and environments use the same reader. Always holds: any text gives a list, no text raises, and the time grows
+linearly with the length; every key and text consists of pieces of the reply.
 """
 
 from __future__ import annotations
@@ -22,29 +22,29 @@ WRONG = "Wrong. The right answer is {answer}."
 MOST = 1000
 """The most commands read in a reply; the rest is ignored."""
 MAX_BARE_KEY = 80
-"""In `NOTE: key: text`, a longer key (characters) counts as prose without a key."""
+"""The most characters of a key in `NOTE: key: text`; with a longer one, the text counts as prose without a key."""
 
-# Full-width signs become their ASCII twins, one for one, so that positions stay the same.
-_TWINS = str.maketrans("【】［］（）：", "[][]():")
+# Full-width signs become ASCII, one for one, so that positions stay the same.
+_TO_ASCII = str.maketrans("【】［］（）：", "[][]():")
 _INERT = str.maketrans("[]【】［］", "()()()")
 _ANY_CASE = r"(?i:think|note|recall|answer)"
 _CAPITALS = r"(?:THINK|NOTE|RECALL|ANSWER)"
-_MARK = r"[*_`~]{0,3}"
-_LEAD = (
+_MARKUP = r"[*_`~]{0,3}"
+_LINE_PREFIX = (
     r"^[ \t>*_`#~+\u2022\u2013\u2014-]{0,16}(?:\d{1,3}[.)][ \t]{0,4})?"
-    r"(?i:assistant[ \t]{0,4}:[ \t]{0,4})?(?i:(?:the |my )?final )?" + _MARK
+    r"(?i:assistant[ \t]{0,4}:[ \t]{0,4})?(?i:(?:the |my )?final )?" + _MARKUP
 )
-# Every repetition is bounded and none is nested, which keeps matching linear.
+# No repetition is nested or unbounded, so that matching takes linear time.
 _AT_LINE_START = re.compile(
-    rf"{_LEAD}(?:(?P<name>{_ANY_CASE}){_MARK}[ \t]{{0,4}}(?P<open>[\[:])|(?P<loud>{_CAPITALS})(?P<paren>\())",
+    rf"{_LINE_PREFIX}(?:(?P<name>{_ANY_CASE}){_MARKUP}[ \t]{{0,4}}(?P<open>[\[:])|(?P<loud>{_CAPITALS})(?P<paren>\())",
     re.ASCII | re.MULTILINE,
 )
 _IN_LINE = re.compile(
-    rf"(?<![A-Za-z0-9])(?:(?P<name>{_ANY_CASE}){_MARK}[ \t]{{0,4}}(?P<open>\[)"
-    rf"|(?P<loud>{_CAPITALS})(?:{_MARK}[ \t]{{0,4}}(?P<colon>:)|(?P<paren>\()))",
+    rf"(?<![A-Za-z0-9])(?:(?P<name>{_ANY_CASE}){_MARKUP}[ \t]{{0,4}}(?P<open>\[)"
+    rf"|(?P<loud>{_CAPITALS})(?:{_MARKUP}[ \t]{{0,4}}(?P<colon>:)|(?P<paren>\()))",
     re.ASCII,
 )
-_END = re.compile(rf"{_LEAD}(?P<end>(?i:end))(?:\[[ \t]{{0,4}}\])?[.!*`_ \t]{{0,8}}$", re.ASCII | re.MULTILINE)
+_END = re.compile(rf"{_LINE_PREFIX}(?P<end>(?i:end))(?:\[[ \t]{{0,4}}\])?[.!*`_ \t]{{0,8}}$", re.ASCII | re.MULTILINE)
 _AFTER_KEY = re.compile(r"[ \t*_`]{0,8}(?P<sign>:|=|->|→|-)?[ \t]{0,8}")
 _KEY_ENDS = re.compile(r":|=|->|→")
 _BRACKETS = re.compile(r"[\[\]()]")
@@ -54,7 +54,7 @@ _CLOSERS = {"[": "]", "(": ")"}
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """One command. `name` is one of `NAMES`; only NOTE has a `key`; `text` is the argument, which END lacks."""
+    """One command. `name` is one of `NAMES`; only NOTE has a `key`; `text` is the argument (END has none)."""
 
     name: str
     key: str = ""
@@ -62,26 +62,26 @@ class Command:
 
 
 def inert(text: str) -> str:
-    """A text with round brackets instead of square ones: as an argument it cannot end its command or begin another."""
+    """A text with round brackets for square ones: as an argument, it cannot end its command or begin another."""
     return text.translate(_INERT)
 
 
 def recall_words(action: str) -> str:
-    """What a step `RECALL[words]` looks up; "" for any other step."""
+    """The words that a step `RECALL[words]` looks up; "" for any other step."""
     return action.removeprefix("RECALL[").removesuffix("]").strip() if action.startswith("RECALL[") else ""
 
 
 def right_answer(observation: str) -> str:
-    """The right answer that an observation names in the form of `WRONG`; "" if it names none."""
+    """The right answer in an observation of the form of `WRONG`; "" if it has none."""
     before, after = WRONG.split("{answer}")
-    held = observation.strip()
-    named = held.startswith(before) and held.endswith(after) and len(held) > len(before) + len(after)
-    return held[len(before) : -len(after)] if named else ""
+    text = observation.strip()
+    has_answer = text.startswith(before) and text.endswith(after) and len(text) > len(before) + len(after)
+    return text[len(before) : -len(after)] if has_answer else ""
 
 
 @dataclass(frozen=True, slots=True)
 class _Start:
-    """Where a command begins (`at`), what opens its argument ("[", "(", ":" or "" for END) and where (`opener`)."""
+    """Where a command begins (`at`), and what opens its argument (`sign`: "[", "(", ":", "" for END) and where."""
 
     at: int
     name: str
@@ -94,11 +94,11 @@ def parse(text: str) -> list[Command]:
 
     Names may be in any case, bold or in backticks; several commands may share a line. Brackets may nest: everything in
     the brackets of a command belongs to it. A bracket that never closes ends before the next command or at the end of
-    the line. A line that begins with a command always begins that command. `ANSWER: x` and `NOTE: key: text` are read
-    like `ANSWER[x]` and `NOTE[key]: text`, and so is `NOTE[key: text]`.
+    the line. A command at the beginning of a line is always read as one. `ANSWER: x` is read like `ANSWER[x]`, and
+    `NOTE: key: text` and `NOTE[key: text]` like `NOTE[key]: text`.
 
     Args:
-        text: What the model wrote; untrusted.
+        text: what the model wrote; untrusted.
 
     Returns:
         The commands. A NOTE without a recognisable key has the key "", and one without a text the text "".
@@ -107,16 +107,16 @@ def parse(text: str) -> list[Command]:
 
 
 def answer_in(text: str) -> str:
-    """The text of a reply's first non-empty ANSWER, or else the whole reply."""
+    """The text of a reply's first non-empty ANSWER; the reply if it has none."""
     text = without_thinking(text)
     return next((command.text for command in parse(text) if command.name == "ANSWER" and command.text), text)
 
 
 class _Reader:
-    """One pass over one reply; a class, since six functions share the positions."""
+    """One pass over one reply; a class, because its functions share the positions."""
 
     def __init__(self, text: str) -> None:
-        scan = text.translate(_TWINS)
+        scan = text.translate(_TO_ASCII)
         by_place: dict[int, _Start] = {}
         barriers: set[int] = set()
         for m in chain(*(islice(kind.finditer(scan), MOST + 1) for kind in (_AT_LINE_START, _END))):
@@ -184,7 +184,7 @@ class _Reader:
         return _unwrap(_clean(self.text[below:end_below])), end_below
 
     def _end_of_line(self, position: int) -> int:
-        """The next line end; cached, since many commands may share one long line and positions only grow."""
+        """The next line end; cached, because many commands may share one long line, and positions only grow."""
         if self.line_end < position:
             end = self.scan.find("\n", position)
             self.line_end = len(self.scan) if end < 0 else end
@@ -199,15 +199,15 @@ class _Reader:
         return self.places[i] if i < len(self.places) else len(self.scan)
 
     def _match_brackets(self) -> dict[int, int]:
-        """Map opening to closing positions; no pair spans a line that begins with a command."""
+        """Map opening to closing positions; no pair extends over a line that begins with a command."""
         pairs: dict[int, int] = {}
         stacks: dict[str, list[int]] = {"[": [], "(": []}
-        coming = iter([*self.barriers, len(self.scan) + 1])
-        barrier = next(coming)
+        barriers = iter([*self.barriers, len(self.scan) + 1])
+        barrier = next(barriers)
         for m in _BRACKETS.finditer(self.scan):
             place, sign = m.start(), m.group()
             while place >= barrier:
-                barrier = next(coming)
+                barrier = next(barriers)
                 stacks = {"[": [], "(": []}
             if sign in stacks:
                 stacks[sign].append(place)
@@ -222,18 +222,18 @@ def _start(m: re.Match[str]) -> _Start:
     groups = m.groupdict()
     if groups.get("end"):
         return _Start(m.start("end"), "END", "", m.end())
-    which = "name" if groups["name"] else "loud"
-    return _Start(m.start(which), m.group(which).upper(), m.group()[-1], m.end() - 1)
+    group = "name" if groups["name"] else "loud"
+    return _Start(m.start(group), m.group(group).upper(), m.group()[-1], m.end() - 1)
 
 
 def _note(inner: str) -> Command:
-    """A note whose key and text stand together, as in `key: text` or `[key] text`."""
+    """The note of an argument with both key and text, as in `key: text` or `[key] text`."""
     inner = inner.strip()
     end = _closing(inner)
     if inner.startswith("[") and 0 < end < len(inner) - 1:
         separator = _AFTER_KEY.match(inner, end + 1)
         return Command("NOTE", _key(inner[1:end]), _clean(inner[separator.end() if separator else end + 1 :]))
-    split = _KEY_ENDS.search(inner.translate(_TWINS))
+    split = _KEY_ENDS.search(inner.translate(_TO_ASCII))
     if split and 0 < split.start() <= MAX_BARE_KEY:
         return Command("NOTE", _key(inner[: split.start()]), _unwrap(_clean(inner[split.end() :])))
     if len(inner) <= MAX_BARE_KEY and inner and not split:
@@ -244,7 +244,7 @@ def _note(inner: str) -> Command:
 def _closing(text: str) -> int:
     """The position where the bracket that opens `text` closes; -1 if there is none or it never closes."""
     depth = 0
-    for m in _BRACKETS.finditer(text.translate(_TWINS)):
+    for m in _BRACKETS.finditer(text.translate(_TO_ASCII)):
         depth += {"[": 1, "]": -1}.get(m.group(), 0)
         if depth == 0 and m.group() == "]":
             return m.start()

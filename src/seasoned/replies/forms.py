@@ -1,6 +1,6 @@
-"""The forms of a reply that all readers share: the text after its thinking, JSON in it, and lines.
+"""Functions that all readers of replies share: for the text after the thinking, and for JSON and lines in it.
 
-Always holds: readers take any text and never raise; at most `LIMIT` characters after the thinking count.
+Always holds: they take any text and never raise; at most `LIMIT` characters after the thinking count.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def said(text: str) -> str:
 
 
 def json_or_lines(reply: Any, lines: Callable[[str], Any]) -> Any:
-    """A JSON value as it is; for a text, the object or list in it, or else what `lines` makes of it."""
+    """A JSON value as it is; of a text, the object or list in it, or else the result of `lines` for it."""
     if not isinstance(reply, str):
         return reply
     text = said(reply)
@@ -31,21 +31,21 @@ def json_or_lines(reply: Any, lines: Callable[[str], Any]) -> Any:
 
 
 def json_entries(text: str, keys: Sequence[str]) -> list[Any]:
-    """The JSON entries of a reply, in a list or an object around them, or an object on each line.
+    """The JSON entries of a reply: those of a list, of an object around a list, or one object on each line.
 
     Text before them is left out. [] if no entry has one of the keys.
     """
-    begun = _JSON.search(text)
-    if begun is None:
+    opening = _JSON.search(text)
+    if opening is None:
         return []
     lines = [line for line in text.split("\n") if line.lstrip().startswith("{") and line.rstrip(" ,").endswith("}")]
-    if begun[0].endswith("{") and len(lines) > 1:
+    if opening[0].endswith("{") and len(lines) > 1:
         value: Any = [read(line, {})[0] for line in lines]
     else:
-        value, _ = read(text[begun.start() :], {})
+        value, _ = read(text[opening.start() :], {})
     if isinstance(value, dict):
         inner = next((part for part in value.values() if isinstance(part, list)), None)
         value = [value] if inner is None or any(key in value for key in keys) else inner
     entries = value if isinstance(value, list) else []
-    named = any(isinstance(entry, dict) and key in entry for entry in entries for key in keys)
-    return entries if named else []
+    has_key = any(isinstance(entry, dict) and key in entry for entry in entries for key in keys)
+    return entries if has_key else []

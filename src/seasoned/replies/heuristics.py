@@ -1,7 +1,7 @@
-"""The heuristic of ERL, the schema for asking a model for one, and the reader of its reply.
+"""ERL's heuristic: the schema for a model that writes one, and the reader of the reply.
 
-After ERL (section 2, figures 6 and 8). Always holds: no reply raises; every heuristic has a trigger and an action;
-without a heuristic, a sentence says why.
+Source: ERL (section 2, figures 6 and 8). Always holds: no reply raises; every heuristic has a trigger and an action; if
+a reply has no heuristic, a sentence says why.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from seasoned.text import all_words, holds_words, prompt_line, same_words, words
 GOOD = ("a letter gets no answer", "write again in other words before you give up")
 BAD = ("writing to Mr Hale in room 12", "be more careful")
 PART_CHARS = {"analysis": 240, "trigger": 140, "action": 220}
-"""Characters of each part, for small models."""
+"""The most characters of each part, for small models."""
 LONG_CHARS = {**dict.fromkeys(PART_CHARS, 8000), "rationale": 4000}
-"""Characters of each part in the paper's form, which also has a rationale: about 1,000 tokens are usual."""
+"""The most characters of each part in the paper's form, which has a rationale and usually about 1,000 tokens."""
 
-_KNOWN = 6  # words in a row that are no coincidence
+_COPIED_WORDS = 6  # words in a row that are no coincidence
 _NAMES = {
     "analysis": ("analysis", "reflection", "cause"),
     "trigger": ("trigger", "when", "condition", "situation", "if"),
@@ -34,9 +34,9 @@ _LINE = re.compile(
     r"^[\s*_`#>\d.)-]{0,12}(analysis|trigger|action|rationale|succeeded)[\s*_`\"]{0,6}[:：]\s{0,3}(.*)$", re.I
 )
 _WHEN = re.compile(r"^(?:when(?:ever)?|if|once)\s+", re.IGNORECASE)
-_WHOLE = re.compile(r"^(?:when(?:ever)?|if|once)\s+([^,:;]{3,200})[,:;]\s*(?:then\s+)?(.{3,400})$", re.IGNORECASE)
-_ALONE = re.compile(r"[\s*_`#>\"'“-]{0,12}(?:(?:heuristic|guideline|rule|lesson)[*_`]{0,3}:\s{0,3})?", re.IGNORECASE)
-# The attempt's own outcome, not an observable "the customer says that the reply was wrong".
+_RULE = re.compile(r"^(?:when(?:ever)?|if|once)\s+([^,:;]{3,200})[,:;]\s*(?:then\s+)?(.{3,400})$", re.IGNORECASE)
+_LABEL = re.compile(r"[\s*_`#>\"'“-]{0,12}(?:(?:heuristic|guideline|rule|lesson)[*_`]{0,3}:\s{0,3})?", re.IGNORECASE)
+# The outcome of the attempt itself, unlike an observation such as "the customer says that the reply was wrong".
 _OUTCOME = re.compile(
     r"(?:^|[,;]\s*|\b(?:and|but|because|as|since|when|after|if|so)\s+)(?:(?:the|this|that|my|your|its|an?|last|"
     r"previous|first|whole) ){0,3}(?:"
@@ -50,14 +50,14 @@ _OUTCOME = re.compile(
     re.IGNORECASE,
 )
 TOO_LATE = "its trigger is how the attempt ended"
-OWN = "it tells what was done in the attempt"
-COPIED = "its trigger is the example's of the prompt"
-_EMPTY = frozenset({"trigger", "action", "none", "n a", "na", "null", "unknown", "situation", "the situation"})
+OWN = "it only says what was done in the attempt"
+COPIED = "its trigger is the example's in the prompt"
+_PLACEHOLDERS = frozenset({"trigger", "action", "none", "n a", "na", "null", "unknown", "situation", "the situation"})
 
 
 @dataclass(frozen=True)
 class Draft:
-    """A heuristic as read; `succeeded` is the model's verdict if it was asked for one."""
+    """A heuristic from a reply; `succeeded` is the model's verdict if it was asked for one."""
 
     analysis: str
     trigger: str
@@ -67,7 +67,7 @@ class Draft:
 
     @property
     def text(self) -> str:
-        """The heuristic in one line; in the paper's form (figure 6), with analysis and rationale."""
+        """The heuristic as one line; in the paper's form (figure 6), with analysis and rationale."""
         if self.rationale is None:
             return f"When {self.trigger}: {self.action}"
         parts = {"Analysis": self.analysis, "Trigger": self.trigger, "Action": self.action, "Rationale": self.rationale}
@@ -75,7 +75,7 @@ class Draft:
 
 
 def heuristic_schema(judges: bool = False, begins: str = "", chars: Mapping[str, int] = PART_CHARS) -> dict[str, Any]:
-    """The JSON Schema of a heuristic: short texts, so that a small model follows it; the verdict before the rule."""
+    """The JSON Schema of a heuristic; with `judges`, the verdict comes before trigger and action."""
     text: dict[str, dict[str, Any]] = {
         part: {"type": "string", "minLength": 3 if part in ("trigger", "action") else 0, "maxLength": longest}
         for part, longest in chars.items()
@@ -88,7 +88,7 @@ def heuristic_schema(judges: bool = False, begins: str = "", chars: Mapping[str,
 
 def text_that_begins(words: str, longest: int) -> dict[str, Any]:
     """The JSON Schema of a text that begins with these words, with at most `longest` characters after them."""
-    start = re.escape(words).replace(r"\ ", " ")  # llama.cpp does not know an escaped space and would accept any text
+    start = re.escape(words).replace(r"\ ", " ")  # with an escaped space, llama.cpp would accept any text
     return {"type": "string", "pattern": f'^{start}[^"\\\\]{{1,{longest}}}$'}
 
 
@@ -103,20 +103,21 @@ def read_heuristic(
     chars: Mapping[str, int] = PART_CHARS,
     filters: bool = True,
 ) -> tuple[Draft | None, str]:
-    """Read a heuristic from a JSON value, or from text with JSON or labelled lines in it; untrusted.
+    """Read a heuristic from a JSON value, or from text with JSON or labelled lines in it.
 
     A missing trigger is taken from an action of the form "When X, do Y".
 
     Args:
-        reply: what the model wrote.
+        reply: what the model wrote; untrusted.
         judges: whether the reply must have a verdict.
         example: the example in the prompt.
-        begins: the words that the action must begin with, in any case.
-        prompt: the prompt's text; a sentence of it is no heuristic.
-        attempt: the attempt as shown; an agent that it never names is the one that made it.
-        chars: characters of each part; a `rationale` among them means the paper's form.
-        filters: drop what small models write instead of a heuristic: the prompt's own words and examples, the attempt's
-            outcome, what the agent did.
+        begins: the words with which the action must begin, in any case.
+        prompt: the prompt's text; a heuristic that repeats a sentence of it is dropped.
+        attempt: the attempt as the prompt shows it; if it has no word "agent", a heuristic about an agent only says
+            what was done in the attempt.
+        chars: the most characters of each part; with a `rationale`, the form is the paper's.
+        filters: whether to drop what small models write instead of a heuristic: words and examples of the prompt, the
+            attempt's outcome, what the agent did.
 
     Returns:
         The heuristic or None, and a sentence on the problem or "".
@@ -124,24 +125,24 @@ def read_heuristic(
     fields = _fields(reply)
     parts = {name: prompt_line(str(fields.get(name) or ""), longest) for name, longest in chars.items()}
     trigger, action, problem = _WHEN.sub("", parts["trigger"]).strip(" .,:;"), parts["action"].strip(), ""
-    if not _says(trigger) or not _says(action):
-        whole = _WHOLE.match(action) or _WHOLE.match(parts["trigger"])
-        if whole is None:
-            lacks = "trigger" if not _says(trigger) else "action"
-            return None, f"it has no {lacks}, so it is dropped: {prompt_line(str(reply), 120)!r}"
-        trigger, action = whole[1].strip(), whole[2].strip()
-        problem = "trigger and action stood in one, and were parted"
-    if filters:
-        fault = _copied(trigger, action, example, prompt) or _strays(action, begins) or _own(trigger, action, attempt)
-    else:
-        fault = _strays(action, begins)
+    if not _has_content(trigger) or not _has_content(action):
+        rule = _RULE.match(action) or _RULE.match(parts["trigger"])
+        if rule is None:
+            missing = "trigger" if not _has_content(trigger) else "action"
+            return None, f"it has no {missing}, so it is dropped: {prompt_line(str(reply), 120)!r}"
+        trigger, action = rule[1].strip(), rule[2].strip()
+        problem = "trigger and action were in one text, which was split"
+    fault = _copied(trigger, action, example, prompt) if filters else ""
+    fault = fault or _begins_wrong(action, begins)
+    if filters and not fault:
+        fault = _only_own(trigger, action, attempt)
     if fault:
         return None, f"{fault}, so it is dropped"
     verdict = read_verdict(fields)
     if judges and verdict is None:
         return (
             None,
-            f"it does not tell whether the attempt succeeded, so it is dropped: {prompt_line(str(reply), 120)!r}",
+            f"it does not say whether the attempt succeeded, so it is dropped: {prompt_line(str(reply), 120)!r}",
         )
     # "The fridge" becomes "the fridge" after "When"; "I" and "TV" stay.
     lowered = trigger[0].lower() + trigger[1:] if trigger[1:2].islower() else trigger
@@ -149,7 +150,7 @@ def read_heuristic(
 
 
 def _copied(trigger: str, action: str, example: tuple[str, str] | None, prompt: str) -> str:
-    """A sentence on the words of the prompt that a heuristic repeats; "" if none."""
+    """A sentence on the words of the prompt that a heuristic repeats; "" if it repeats none."""
     if any(holds_words(text, sentence) for text in (trigger, action) for sentence in _sentences(prompt)):
         return "it repeats the prompt"
     if holds_words(action, GOOD[1]) or same_words(action) in {same_words(shown[1]) for shown in (BAD, example or BAD)}:
@@ -159,14 +160,14 @@ def _copied(trigger: str, action: str, example: tuple[str, str] | None, prompt: 
     return ""
 
 
-def _strays(action: str, begins: str) -> str:
+def _begins_wrong(action: str, begins: str) -> str:
     if action.casefold().startswith(begins.casefold()):
         return ""
     return f"its action does not begin with {begins!r}: {action!r}"
 
 
-def _own(trigger: str, action: str, attempt: str) -> str:
-    """A sentence on the part of a heuristic that is only about its own attempt; "" if none."""
+def _only_own(trigger: str, action: str, attempt: str) -> str:
+    """A sentence on the part of a heuristic that is only about its own attempt; "" if there is none."""
     if _OUTCOME.search(trigger):
         return f"{TOO_LATE}, which nobody knows before: {trigger!r}"
     if attempt and "agent" in all_words(f"{trigger} {action}") and "agent" not in all_words(attempt):
@@ -186,24 +187,24 @@ def read_verdict(reply: Any) -> bool | None:
 
 
 def _sentences(text: str) -> list[str]:
-    """The sentences of a text that are long enough to be recognised."""
+    """The sentences of a text that are long enough to recognise a copy."""
     parts = (part for line in text.split("\n") for part in re.split(r"[.:?]\s", line))
-    return [part for part in parts if len(words_of(part)) >= _KNOWN]
+    return [part for part in parts if len(words_of(part)) >= _COPIED_WORDS]
 
 
 def _fields(reply: Any) -> dict[str, Any]:
-    """The parts of a reply by our names; one level of nesting is removed."""
+    """The parts of a reply by our names, with one level of nesting removed."""
     value = json_or_lines(reply, _lines)
     if isinstance(value, list):
         value = next((entry for entry in value if isinstance(entry, dict)), {})
     if not isinstance(value, dict):
         return {}
-    flat = {str(key).strip().lower(): entry for key, entry in value.items()}
-    for inner in [entry for entry in flat.values() if isinstance(entry, dict)]:
-        flat |= {str(key).strip().lower(): entry for key, entry in inner.items()}
+    by_key = {str(key).strip().lower(): entry for key, entry in value.items()}
+    for inner in [entry for entry in by_key.values() if isinstance(entry, dict)]:
+        by_key |= {str(key).strip().lower(): entry for key, entry in inner.items()}
     fields = {}
     for name, names in _NAMES.items():
-        entries = (flat.get(each) for each in names)
+        entries = (by_key.get(each) for each in names)
         fields[name] = next((entry for entry in entries if isinstance(entry, str | bool | int)), None)
     return fields
 
@@ -214,10 +215,10 @@ def _lines(text: str) -> dict[str, str]:
         labelled = _LINE.match(line)
         if labelled:
             parts.setdefault(labelled[1].lower(), labelled[2].strip("*_` "))
-    alone = _ALONE.sub("", text.strip(), count=1).strip("*_`\"'“” ")
-    # Only if it is the whole reply: "If you like, I can .." is no heuristic.
-    return parts or ({"action": alone} if _WHOLE.match(alone) else {})
+    rule = _LABEL.sub("", text.strip(), count=1).strip("*_`\"'“” ")
+    # Without labels, the whole reply must be a rule: "If you like, I can .." is none.
+    return parts or ({"action": rule} if _RULE.match(rule) else {})
 
 
-def _says(text: str) -> bool:
-    return sum(char.isalnum() for char in text) >= 3 and same_words(text) not in _EMPTY
+def _has_content(text: str) -> bool:
+    return sum(char.isalnum() for char in text) >= 3 and same_words(text) not in _PLACEHOLDERS

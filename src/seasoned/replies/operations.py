@@ -1,7 +1,7 @@
-"""Reads the operations of a model's reply, in text or JSON, and finds the insight that each one means.
+"""Reads the operations in a model's reply, in text or JSON, and finds the insight that each operation means.
 
-Always holds: no reply raises; every operation names an existing insight; a sentence reports whatever could not be read
-or had to be interpreted.
+Always holds: no reply raises; every operation names an existing insight; a sentence reports each part that could not be
+read or had to be interpreted.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ ORDER: tuple[Kind, ...] = ("DOWNVOTE", "UPVOTE", "EDIT", "ADD")
 ADDED = 2.0
 """The count of a new insight."""
 MOST = 4
-"""Operations of one reply that count."""
+"""The most operations of one reply that count."""
 INSIGHT_CHARS = 300
-"""Characters of an insight, by default; longer ones are cut."""
-_LIKE = 0.6  # the share of words in common that makes one text a paraphrase of another
-_SAME = 0.85
+"""The most characters of an insight, by default; longer ones are cut."""
+_PARAPHRASE = 0.6  # the likeness from which one text is a paraphrase of another
+_VERSION = 0.85  # the likeness from which one text is clearly a version of another
 _NAMES: dict[str, Kind] = {**{kind: kind for kind in ORDER}, "AGREE": "UPVOTE", "REMOVE": "DOWNVOTE"}
 _NAME = "|".join(_NAMES)
 _LISTED = re.compile(r"\A\s*(?:[-*•+]|\d{1,3}[.)])\s")
 _MARKS = r"[\s*_`#>\"'“”\[\](){}<•+-]{0,12}"
-_HEAD = re.compile(
+_HEADING = re.compile(
     rf"{_MARKS}(?:\d{{1,3}}[.)]\s{{0,3}})?{_MARKS}(?:(?:operations?|step)\s{{0,2}}\d{{0,3}}\s{{0,2}}[:.)-]{_MARKS})?"
     rf"(?P<name>{_NAME})(?![^\W_])[\s*_`\])>]{{0,6}}"
     r"(?:(?:with|to|the|an?|existing|new|old|insight|rule|lesson|number|no\.?|#)(?![^\W\d_])[\s*_`]{0,6}){0,4}"
@@ -44,7 +44,7 @@ _HEAD = re.compile(
 # Several numbers: "UPVOTE 1 and 2", "DOWNVOTE 1, 3", "AGREE: 2".
 _TARGET = re.compile(r"(?<!\d)\d{1,9}(?!\d)")
 _CLOSING = re.compile(rf"</(?:{_NAME})>\s*\Z", re.IGNORECASE)
-_BETWEEN = re.compile(r"\b(?:and|insights?|rules?|lessons?|numbers?)\b|[\s,;&#*_`.()\[\]]", re.IGNORECASE)
+_FILLERS = re.compile(r"\b(?:and|insights?|rules?|lessons?|numbers?)\b|[\s,;&#*_`.()\[\]]", re.IGNORECASE)
 _BECAUSE = re.compile(r"\bbecause\b", re.IGNORECASE)
 _KEYS = ("operation", "op")
 # A second operation on the same line: after the end of a sentence, in capitals, with a number and a colon.
@@ -54,7 +54,7 @@ _WRAPS = (("**", "**"), ("__", "__"), ("`", "`"), ('"', '"'), ("'", "'"), ("“"
 
 @dataclass(frozen=True)
 class Item:
-    """An insight as the operations see it; `id` is "" if it is new."""
+    """An insight in the list that operations change; `id` is "" if it is new."""
 
     text: str
     count: float = ADDED
@@ -64,7 +64,7 @@ class Item:
 
 @dataclass(frozen=True)
 class Operation:
-    """What to do: `target` is the number of the insight from 1 (None for ADD), `text` the new text of ADD and EDIT."""
+    """One operation: `target` is the insight's number from 1 (None for ADD), `text` the new text of ADD and EDIT."""
 
     kind: Kind
     target: int | None = None
@@ -76,10 +76,10 @@ class Operation:
 
 
 def operations_schema(insights: int, longest: int = INSIGHT_CHARS) -> dict[str, Any]:
-    """The JSON Schema of operations on this many insights: no number in such a reply is out of range.
+    """The JSON Schema of operations on this many insights, which excludes numbers out of range.
 
-    An array of at most four objects with `operation`, `number` (0 for ADD) and `text`; at least one if the list is
-    empty, since small models tend to answer with none.
+    An array of at most four objects with `operation`, `number` (0 for ADD) and `text`. If there are no insights yet, it
+    has at least one object: small models tend to answer with none.
     """
     kinds = list(reversed(ORDER)) if insights else ["ADD"]
     properties = {
@@ -93,7 +93,7 @@ def operations_schema(insights: int, longest: int = INSIGHT_CHARS) -> dict[str, 
 
 @dataclass(frozen=True)
 class Parsed:
-    """The operations of a reply in its order, and a sentence for each one that was not taken literally."""
+    """The operations of a reply in its order, and a sentence for each that was interpreted or could not be read."""
 
     operations: tuple[Operation, ...] = ()
     problems: tuple[str, ...] = ()
@@ -121,18 +121,18 @@ def read_operations(reply: Any, insights: Sequence[Item], longest: int = INSIGHT
     Args:
         reply: what the model wrote; untrusted.
         insights: the list as the model saw it, numbered from 1.
-        longest: characters of an insight; a text is read up to twice that.
+        longest: the most characters of an insight; a text is read up to twice that.
 
     Returns:
-        Operations with existing targets. Each is about the insight with its number, unless its text contradicts that;
-        then the text wins.
+        Operations with existing targets. The number decides which insight an operation means, unless its text
+        contradicts the number; then the text decides.
     """
     text = said(reply) if isinstance(reply, str) else ""
     value = json_entries(text, _KEYS) if isinstance(reply, str) else reply
     if isinstance(reply, str) and not value:
         raw, unread = _lines(text, 2 * longest)
         if not raw and text:
-            return Parsed((), (f"the reply holds no operation: {shorten(prompt_line(text), 200)!r}",))
+            return Parsed((), (f"the reply has no operation: {shorten(prompt_line(text), 200)!r}",))
     else:
         raw, unread = _entries(value, 2 * longest)
     parsed = _resolve_all(raw, insights)
@@ -145,13 +145,13 @@ def _entries(value: Any, limit: int) -> tuple[list[_Raw], list[str]]:
     problems: list[str] = []
     for entry in value if isinstance(value, list) else [value]:
         fields = entry if isinstance(entry, dict) else {}
-        named = next((fields[key] for key in _KEYS if key in fields), "")
-        kind = _NAMES.get(str(named).strip().upper())
+        name = next((fields[key] for key in _KEYS if key in fields), "")
+        kind = _NAMES.get(str(name).strip().upper())
         number = fields.get("number")
         if isinstance(number, str) and number.strip().isdecimal() and len(number) < 10:
             number = int(number)
         if kind is None:
-            problems.append(f"this is no operation: {shorten(prompt_line(str(entry)), 120)!r}")
+            problems.append(f"this is not an operation: {shorten(prompt_line(str(entry)), 120)!r}")
         else:
             has_number = isinstance(number, int) and not isinstance(number, bool) and (number or kind != "ADD")
             raw.append(_Raw(kind, number if has_number else None, _bare(str(fields.get("text") or ""), limit)))
@@ -159,20 +159,20 @@ def _entries(value: Any, limit: int) -> tuple[list[_Raw], list[str]]:
 
 
 def _lines(text: str, limit: int) -> tuple[list[_Raw], list[str]]:
-    """The operations of a reply in lines, and a sentence for each line that might have belonged to one."""
+    """The operations in the lines of a reply, and a sentence for each skipped line below an operation."""
     operations: list[_Raw] = []
     unread: list[str] = []
     lists = waits = False  # a heading such as "ADD:" is above a list; the last operation may continue on the next line
-    for line in (part for whole in text.split("\n") for part in _SECOND.split(whole)):
-        head = _HEAD.match(line)
+    for line in (part for full in text.split("\n") for part in _SECOND.split(full)):
+        head = _HEADING.match(line)
         rest = _CLOSING.sub("", line[head.end() :]) if head else ""
         begins = bool(head and (head["mark"] is not None or (head["name"].isupper() and (head["number"] or rest))))
         if head and begins:
             kind, number = _NAMES[head["name"].upper()], int(head["number"]) if head["number"] else None
             loose = not (number and head["mark"])
-            several = _targets(number, rest) if kind in ("UPVOTE", "DOWNVOTE") and loose else []
-            operations += [_Raw(kind, each, "") for each in several] or [_Raw(kind, number, _bare(rest, limit), loose)]
-            lists, waits = not operations[-1].text and operations[-1].number is None, len(several) < 2
+            targets = _targets(number, rest) if kind in ("UPVOTE", "DOWNVOTE") and loose else []
+            operations += [_Raw(kind, each, "") for each in targets] or [_Raw(kind, number, _bare(rest, limit), loose)]
+            lists, waits = not operations[-1].text and operations[-1].number is None, len(targets) < 2
         elif not line.strip():
             waits = waits and not operations[-1].text
         elif waits and not operations[-1].text:
@@ -191,10 +191,10 @@ def _lines(text: str, limit: int) -> tuple[list[_Raw], list[str]]:
 
 
 def _targets(first: int | None, rest: str) -> list[int]:
-    """The numbers that a vote names, if it consists of numbers and perhaps a reason; else none."""
+    """The numbers of a vote that consists of numbers, perhaps with a reason; [] for any other text."""
     rest = _BECAUSE.split(rest, maxsplit=1)[0]
     numbers = [int(hit[0]) for hit in _TARGET.finditer(rest)]
-    if not numbers or _BETWEEN.sub("", _TARGET.sub("", rest)):
+    if not numbers or _FILLERS.sub("", _TARGET.sub("", rest)):
         return []
     return [*([] if first is None else [first]), *numbers]
 
@@ -206,7 +206,7 @@ def _bare(text: str, limit: int = 2 * INSIGHT_CHARS) -> str:
         inner = text[len(before) : -len(after)]
         if inner and text == before + inner + after and before not in inner and after not in inner:
             text = inner.strip()
-    for mark in ("**", "`"):  # half of a pair whose other half was before the text
+    for mark in ("**", "`"):  # one half of a pair; the other half was before the text
         text = text.strip(mark) if text.count(mark) % 2 else text
     return text.strip()
 
@@ -215,7 +215,7 @@ def _resolve_all(raw: Sequence[_Raw], insights: Sequence[Item]) -> Parsed:
     operations: list[Operation] = []
     problems: list[str] = []
     for place, each in enumerate(raw):
-        if len(operations) == 2 * MOST:  # none of the others could count
+        if len(operations) == 2 * MOST:  # so many are enough to fill `MOST`
             problems.append(f"only {MOST} operations of a reply count, and {len(raw) - place} more are passed over")
             break
         operation, problem = _resolve(each, insights)
@@ -225,43 +225,43 @@ def _resolve_all(raw: Sequence[_Raw], insights: Sequence[Item]) -> Parsed:
 
 
 def _resolve(raw: _Raw, insights: Sequence[Item]) -> tuple[Operation | None, str]:
-    """Find what an operation is about; also return a sentence to report, or "".
+    """Find the insight that an operation means; also return a sentence to report, or "".
 
-    An ADD or an EDIT to a text that is in the list is an UPVOTE of it. An EDIT keeps its number, since its text is new,
-    unless that is clearly a version of another insight.
+    An ADD or EDIT whose text is already in the list is an UPVOTE of that insight. An EDIT keeps its number, since its
+    text is new, unless the text is clearly a version of another insight.
     """
-    named = raw.number if raw.number is not None and 1 <= raw.number <= len(insights) else None
+    target = raw.number if raw.number is not None and 1 <= raw.number <= len(insights) else None
     if not same_words(raw.text):
-        if raw.kind in ("UPVOTE", "DOWNVOTE") and named:
-            return Operation(raw.kind, named), ""
-        lacks = "it has no text" if named else f"it names none of the {len(insights)} insights"
-        return None, f"{raw}: {lacks}, so it is passed over"
-    likest, likeness = _likest(raw.text, insights, named)
-    if raw.kind in ("ADD", "EDIT") and likest and likeness == 1.0:
-        return Operation("UPVOTE", likest), f"{raw}: that is the text of number {likest}, so it counts as an UPVOTE"
+        if raw.kind in ("UPVOTE", "DOWNVOTE") and target:
+            return Operation(raw.kind, target), ""
+        reason = "it has no text" if target else f"it names none of the {len(insights)} insights"
+        return None, f"{raw}: {reason}, so it is passed over"
+    nearest, likeness = _most_similar(raw.text, insights, target)
+    if raw.kind in ("ADD", "EDIT") and nearest and likeness == 1.0:
+        return Operation("UPVOTE", nearest), f"{raw}: number {nearest} has that text, so it counts as an UPVOTE"
     if raw.kind == "ADD":
         return Operation("ADD", None, raw.text), ""
-    if raw.kind == "EDIT" and named:
-        strays = likest != named and likeness >= _SAME and _alike(raw.text, insights[named - 1].text) < _LIKE
-        if not strays:
-            return Operation("EDIT", named, raw.text), ""
-    if raw.kind != "EDIT" and (raw.loose or _BECAUSE.match(raw.text)) and named and likeness < _LIKE:
-        return Operation(raw.kind, named), f"{raw}: its text fits no insight, so it is a remark, and the number counts"
-    if likest is None or likeness < _LIKE:
+    if raw.kind == "EDIT" and target:
+        is_other = nearest != target and likeness >= _VERSION
+        if not (is_other and _likeness(raw.text, insights[target - 1].text) < _PARAPHRASE):
+            return Operation("EDIT", target, raw.text), ""
+    if raw.kind != "EDIT" and (raw.loose or _BECAUSE.match(raw.text)) and target and likeness < _PARAPHRASE:
+        return Operation(raw.kind, target), f"{raw}: its text fits no insight, so it is a remark, and the number counts"
+    if nearest is None or likeness < _PARAPHRASE:
         return None, f"{raw}: its text fits none of the {len(insights)} insights, so it is passed over"
-    problem = "" if likest == raw.number else f"{raw}: that is the text of number {likest}, so that one is meant"
-    return Operation(raw.kind, likest, raw.text if raw.kind == "EDIT" else ""), problem
+    problem = "" if nearest == raw.number else f"{raw}: number {nearest} has that text, so it is the one meant"
+    return Operation(raw.kind, nearest, raw.text if raw.kind == "EDIT" else ""), problem
 
 
-def _likest(text: str, insights: Sequence[Item], named: int | None) -> tuple[int | None, float]:
-    """The number of the insight with the most similar words, and how similar; of equals, the named one."""
-    scored = [(_alike(text, item.text), place == named, -place) for place, item in enumerate(insights, 1)]
+def _most_similar(text: str, insights: Sequence[Item], preferred: int | None) -> tuple[int | None, float]:
+    """The number of the insight with the most similar words, and its likeness; of equals, the preferred one."""
+    scored = [(_likeness(text, item.text), place == preferred, -place) for place, item in enumerate(insights, 1)]
     likeness, _, place = max(scored, default=(0.0, False, 0))
     return (-place or None), likeness
 
 
-def _alike(one: str, other: str) -> float:
-    """How alike two texts are by their words in order, 0 to 1; nearly 1 if one is the beginning of the other."""
+def _likeness(one: str, other: str) -> float:
+    """The likeness of two texts by their words in order, 0 to 1; nearly 1 if one is the beginning of the other."""
     first, second = words_of(one), words_of(other)
     if first == second:
         return 1.0

@@ -1,4 +1,4 @@
-"""Reads the program, or the probe, of a reply.
+"""Reads the program or the probe in a model's reply.
 
 Always holds: any text gives a program or "", no text raises, and the time grows linearly with the length.
 """
@@ -17,19 +17,24 @@ _PYTHON = frozenset({"", "python", "py", "python3", "pycon"})
 def read_program(text: str) -> str:
     """The program of a reply, without its fence; a probe is lines that begin with `>>>`.
 
-    Several fenced Python blocks are joined, unless one of them is a probe: then the first counts. Without a fence, the
-    text from the first line of code on. "" if there is no code.
+    Several fenced Python blocks are joined, without probes; if the first is a probe, only that probe counts. Without a
+    fence, the program is the text from the first line of code on. "" if there is no code.
     """
     text = without_thinking(text[: 4 * LIMIT])[:LIMIT].replace("\r\n", "\n").replace("\r", "\n")
     parts = _fenced(text)
     if parts:
-        probes = [part for part in parts if part.lstrip().startswith(">>>")]
-        return probe_lines(parts[0]) if probes and parts[0] is probes[0] else "\n\n".join(parts).strip("\n")
-    begin = _CODE.search(text)
-    if begin is None:
+        if _is_probe(parts[0]):
+            return probe_lines(parts[0])
+        return "\n\n".join(part for part in parts if not _is_probe(part)).strip("\n")
+    first_line = _CODE.search(text)
+    if first_line is None:
         return ""
-    code = text[begin.start() :]
+    code = text[first_line.start() :]
     return probe_lines(code) if code.startswith(">>>") else code.strip("\n").rstrip()
+
+
+def _is_probe(text: str) -> bool:
+    return text.lstrip().startswith(">>>")
 
 
 def probe_lines(text: str) -> str:
@@ -43,15 +48,15 @@ def probe_lines(text: str) -> str:
 
 
 def _fenced(text: str) -> list[str]:
-    marks = list(_FENCE.finditer(text))
+    fences = list(_FENCE.finditer(text))
     parts: list[str] = []
     place = 0
-    while place < len(marks):
-        begin = marks[place]
-        end = next((m for m in marks[place + 1 :] if not m[1]), None)
+    while place < len(fences):
+        begin = fences[place]
+        end = next((m for m in fences[place + 1 :] if not m[1]), None)
         stop = end.start() if end else len(text)
         inner = text[begin.end() + 1 : stop].rstrip()
         if begin[1].lower() in _PYTHON and inner.strip():
             parts.append(inner)
-        place = marks.index(end) + 1 if end else len(marks)
+        place = fences.index(end) + 1 if end else len(fences)
     return parts

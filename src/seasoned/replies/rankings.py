@@ -1,7 +1,7 @@
 """Reads the reply of a model that ranked numbered items, whatever its form.
 
-Always holds: no reply raises; each item is scored at most once, from 0 to 100; a sentence reports whatever could not be
-used or had to be interpreted.
+Always holds: no reply raises; each item is scored at most once, from 0 to 100; a sentence reports each part that could
+not be used or had to be interpreted.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from seasoned.text import prompt_line
 
 UNREAD = 50
 """The score of a picked item whose own score is unreadable."""
-_NAMES = ("number", "id", "index", "lesson", "heuristic")  # of the field that names the item
-_MOST = 20  # problems reported for one reply
+_NAMES = ("number", "id", "index", "lesson", "heuristic")  # of the field with the item's number
+_MAX_PROBLEMS = 20  # reported for one reply
 
 # "1. Lesson 5: 90" is the first line of a list, and about item 5.
 _LISTED = r"(?:\d{1,3}[.)][\s*_`#\[(\"-]{1,8}(?=(?:number|lesson|item|heuristic)\W{1,4}\d))?"
@@ -36,7 +36,7 @@ _SHORT = re.compile(r"(?<![\w.:-])(\d{1,6}) ?: ?(-?\d{1,9}(?:\.\d{1,9})?)(?![\w:
 
 @dataclass(frozen=True)
 class Scored:
-    """One item of a ranking: its place in the list from 0, its score from 0 to 100, and why."""
+    """One item of a ranking: its place in the list from 0, its score from 0 to 100, and the reason for it."""
 
     place: int
     score: int
@@ -45,7 +45,7 @@ class Scored:
 
 @dataclass(frozen=True)
 class Ranking:
-    """Items by descending score, equals in the reply's order; pairs of contradicting places; and problems."""
+    """Items by descending score (of equals, in the reply's order), pairs of contradicting places, and problems."""
 
     scored: tuple[Scored, ...] = ()
     contradictions: tuple[tuple[int, int], ...] = ()
@@ -53,7 +53,7 @@ class Ranking:
 
 
 def ranking_schema(count: int, wanted: int, reason: int = 60) -> dict[str, Any]:
-    """The JSON Schema of a reply about `count` items, with reasons of at most `reason` characters."""
+    """The JSON Schema of a ranking of up to `wanted` of `count` items, with reasons of up to `reason` characters."""
     number = {"type": "integer", "minimum": 1, "maximum": count}
     entry = {
         "number": number,
@@ -73,20 +73,20 @@ def read_ranking(reply: Any, count: int, wanted: int | None = None) -> Ranking:
 
     Args:
         reply: a JSON value, or text with JSON or lines such as "3: 85, same kind of task" in it; untrusted.
-        count: how many items there are.
-        wanted: how many were asked for; a problem reports fewer.
+        count: the number of items.
+        wanted: the number of items that were asked for; fewer are reported as a problem.
 
     Returns:
-        What could be read. If a number is named twice, the first counts; unknown numbers are skipped; an unreadable
+        The readable part. If a number is named twice, the first counts; unknown numbers are skipped; an unreadable
         score counts as 50, and one out of range as the nearest limit. An item without a score gets one by its place in
         the reply, never above that of the item before.
     """
     problems: list[str] = []
     value = json_or_lines(reply, lambda text: tuple(_lines(text)))
     if value and isinstance(value, tuple):
-        problems.append("the reply is no JSON, so its lines were read")
+        problems.append("the reply is not JSON, so its lines were read")
     scored: dict[int, Scored] = {}
-    before = 100
+    last_score = 100
     for turn, (number, score, reason) in enumerate(_entries(value)):
         place = _number(number) - 1
         if not 0 <= place < count:
@@ -94,15 +94,15 @@ def read_ranking(reply: Any, count: int, wanted: int | None = None) -> Ranking:
         elif place in scored:
             problems.append(f"it names number {place + 1} twice, and the first counts")
         else:
-            before, problem = _points(score, min(100 - turn, before))
+            last_score, problem = _points(score, min(100 - turn, last_score))
             problems += [f"number {place + 1}: {problem}"] if problem else []
-            scored[place] = Scored(place, before, prompt_line(str(reason or ""), 200))
+            scored[place] = Scored(place, last_score, prompt_line(str(reason or ""), 200))
     if not scored:
         problems.append(f"it scores nothing: {shorten(prompt_line(str(reply)), 200)!r}")
     elif wanted is not None and len(scored) < wanted:
-        problems.append(f"it picks {len(scored)} items, and {wanted} were asked for")
-    more = len(problems) - _MOST
-    reported = (*problems[:_MOST], f"and {more} more problems") if more > 0 else tuple(problems)
+        problems.append(f"it picks only {len(scored)} of the {wanted} items that were asked for")
+    unreported = len(problems) - _MAX_PROBLEMS
+    reported = (*problems[:_MAX_PROBLEMS], f"and {unreported} more problems") if unreported > 0 else tuple(problems)
     ordered = sorted(scored.values(), key=lambda each: -each.score)
     return Ranking(tuple(ordered), _pairs(value, count), reported)
 
@@ -129,7 +129,7 @@ def _entries(value: Any) -> Iterator[tuple[Any, Any, Any]]:
 
 
 def _is_ranking(key: Any, part: Any) -> bool:
-    """Whether a value holds entries, unlike ["a reason", 85] or pairs of contradictions."""
+    """Whether a value has entries of a ranking, unlike ["a reason", 85] or pairs of contradictions."""
     if str(key).strip().lower() in ("ranking", "ranked", "order") and isinstance(part, dict | list | str) and part:
         return True
     if isinstance(part, dict):
@@ -151,8 +151,8 @@ def _judgement(entry: Any) -> tuple[Any, Any]:
 
 
 def _field(entry: Mapping[str, Any], *names: str) -> Any:
-    named = {str(key).strip().lower(): value for key, value in entry.items()}
-    return next((named[name] for name in names if named.get(name) is not None), None)
+    by_name = {str(key).strip().lower(): value for key, value in entry.items()}
+    return next((by_name[name] for name in names if by_name.get(name) is not None), None)
 
 
 def _lines(text: str) -> Iterator[dict[str, Any]]:
@@ -164,13 +164,13 @@ def _lines(text: str) -> Iterator[dict[str, Any]]:
 
 
 def _score(text: str) -> re.Match[str] | None:
-    """The first score in a text, or the one labelled as score."""
-    named = _SCORED.search(text)
-    return _SCORE.search(text, named.end() if named else 0)
+    """The first score in a text, or the one with the label "score"."""
+    label = _SCORED.search(text)
+    return _SCORE.search(text, label.end() if label else 0)
 
 
 def _number(value: Any) -> int:
-    """An item's number as written (3, "3", "#3", "lesson 3"); 0 if it is none."""
+    """The number of an item, in any form (3, "3", "#3", "lesson 3"); 0 if the value has none."""
     if isinstance(value, bool):
         return 0
     if isinstance(value, int | float):
@@ -180,7 +180,7 @@ def _number(value: Any) -> int:
 
 
 def _points(score: Any, otherwise: int) -> tuple[int, str]:
-    """The score as written, or else `otherwise`; and a problem to report, or ""."""
+    """The score of an item, or `otherwise` if it has none; and a problem to report, or ""."""
     if score is None or score == "":
         return max(0, otherwise), "it has no score, so its place in the reply counts"
     value, problem = _value(score)
@@ -208,7 +208,7 @@ def _value(score: Any) -> tuple[float | None, str]:
 
 
 def _grade(text: str) -> float | None:
-    """A score as a word, such as "very high"."""
+    """The score that words mean, such as "very high"; None if they mean none."""
     words = re.findall(r"[a-z]+", text[:200].lower())
     grade = next((_GRADES[word] for word in words if word in _GRADES), None)
     if grade is None or "very" not in words:
@@ -217,10 +217,10 @@ def _grade(text: str) -> float | None:
 
 
 def _pairs(value: Any, count: int) -> tuple[tuple[int, int], ...]:
-    """The contradictions that a reply names, as pairs of places, the smaller first; anything else is skipped."""
-    named = _field(value, "contradictions") if isinstance(value, dict) else None
+    """The contradictions in a reply, as pairs of places, the smaller first; anything else is skipped."""
+    contradictions = _field(value, "contradictions") if isinstance(value, dict) else None
     pairs: dict[tuple[int, int], None] = {}
-    for pair in named if isinstance(named, list) else ():
+    for pair in contradictions if isinstance(contradictions, list) else ():
         places = sorted({_number(each) - 1 for each in pair}) if isinstance(pair, list) else []
         if len(places) == 2 and -1 < places[0] < places[1] < count:
             pairs[(places[0], places[1])] = None

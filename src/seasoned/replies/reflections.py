@@ -1,4 +1,4 @@
-"""Reads the reflection in a model's reply: the plan that it writes for itself after a failure.
+"""Reads the reflection in a model's reply: a plan for the next attempt after a failure.
 
 Always holds: no reply raises, and a reflection is one line of at most `REFLECTION_CHARS` characters.
 """
@@ -11,9 +11,9 @@ from seasoned.replies.forms import said
 from seasoned.text import prompt_line
 
 REFLECTION_CHARS = 800
-"""Characters of a reflection."""
-# From here on, the model makes up another attempt.
-_NEXT = re.compile(
+"""The most characters of a reflection."""
+# From here on, the model invents another attempt.
+_INVENTED = re.compile(
     r"^[ \t*_#>]{0,8}(?:(?:task|observation)[ \t*_]{0,4}\d{0,3}[ \t*_]{0,4}[:：]|the attempt failed\.?[ \t]*$)",
     re.MULTILINE | re.IGNORECASE,
 )
@@ -28,20 +28,19 @@ _SENTENCE = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])\s*")
 def read_reflection(text: str, *, whole: bool = True, longest: int = REFLECTION_CHARS) -> str:
     """The reflection in a reply.
 
-    Leaves out thinking aloud, markdown, a label such as "Plan:", an invented second attempt, and introductory
-    sentences.
+    Leaves out thinking, markdown, a label such as "Plan:", an invented second attempt, and repeated sentences.
 
     Args:
         text: what the model wrote; untrusted.
-        longest: characters of the reflection.
         whole: False if the reply was cut off: an unfinished last sentence is then left out, unless it is the only one.
+        longest: the most characters of the reflection.
 
     Returns:
         One line of at most `longest` characters; "" if there are hardly any words.
     """
     plain = said(text)
-    made_up = _NEXT.search(plain)
-    plain = plain[: made_up.start()] if made_up else plain
+    invented = _INVENTED.search(plain)
+    plain = plain[: invented.start()] if invented else plain
     label = _LABEL.match(plain)
     plain = prompt_line(plain[label.end() :] if label else plain, 2 * longest).replace("**", "").strip('"“”*_` ')
     sentences = list(dict.fromkeys(part for part in _SENTENCE.split(plain) if part))

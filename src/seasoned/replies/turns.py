@@ -1,9 +1,9 @@
-"""Reads one turn of an acting agent: its thought, and its one action.
+"""Reads one turn of an acting agent: its thought and its one action.
 
-Always holds: any text gives a turn, no text raises, and thought and action consist of pieces of the reply. The forms
-that models really send are accepted: thought and action in one reply or on one line, markdown, quotes, brackets,
-"Action 3:", "Action 3 - go to x", "> go to x", a bare "go to x" below a sentence, `think: ..`, tags, headings, JSON,
-"Action Input:", and several actions, of which the first counts. Text in `<think>` is neither.
+Accepts all forms that models were seen to send: thought and action in one reply or on one line, markdown, quotes,
+brackets, "Action 3:", "Action 3 - go to x", "> go to x", a bare "go to x" below a sentence, `think: ..`, tags,
+headings, JSON, "Action Input:", and several actions, of which the first counts. Text in `<think>` is ignored. Always
+holds: any text gives a turn, no text raises, and thought and action consist of pieces of the reply.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _LABEL = re.compile(
     rf"(?:{_NUMBER}{_COLON}|{_DASH})",
     re.IGNORECASE | re.MULTILINE,
 )
-# "Thought: I should look. Action: go to desk 1": capitalised and after a sentence, or else it is part of the thought.
+# "Thought: I should look. Action: go to desk 1": only capitalised and after a sentence; else it is part of the thought.
 _INLINE = re.compile(
     rf"(?:\A|(?<=[.!?…。]))(?P<closers>[\"')\]”]{{0,2}})[ \t]{{0,4}}\*{{0,2}}(?:Action|ACTION){_NUMBER}{_COLON}"
 )
@@ -60,8 +60,8 @@ _ANSWERS = (
     re.compile(r"^[ \t>#*_`~-]*(?:final\s+)?" + _ANSWER, re.IGNORECASE | re.MULTILINE),
     re.compile(r"\b" + _ANSWER, re.IGNORECASE),
 )
-"""How an answer begins, the more certain form first: on its own line, or anywhere."""
-_OBJECT_LIMIT = 4000
+"""The beginnings of an answer, the more certain one first: at the start of a line, or anywhere."""
+_MAX_OBJECT_CHARS = 4000
 _THOUGHT_KEYS = ("thought", "thoughts", "think", "thinking", "reasoning", "reason", "plan")
 
 
@@ -76,9 +76,9 @@ class Turn:
 def read_turn(text: str) -> Turn:
     """Find the thought and the first action of a reply.
 
-    In a reply without labels, the action is the line marked as a command (`> go to desk 1`, `Search[x]`), or else the
-    last line if it is no sentence and the one before is, or else the first; also the first line if it is no sentence.
-    Text that a model makes up after its action (observations, further steps) is left out.
+    In a reply without labels, the action is, in this order: the first line if it is not a sentence; the line marked as
+    a command (`> go to desk 1`, `Search[x]`); the last line if it is not a sentence and the line before is one; the
+    first line. Text that a model invents after its action (observations, further steps) is left out.
 
     Args:
         text: what the model wrote; untrusted.
@@ -90,36 +90,36 @@ def read_turn(text: str) -> Turn:
     thoughts = [text[: labels[0].start()]] if labels[0].start() > 0 else []
     for place, label in enumerate(labels):
         following = labels[place + 1] if place + 1 < len(labels) else None
-        said = text[label.end() : following.start() if following else len(text)].strip()
+        part_text = text[label.end() : following.start() if following else len(text)].strip()
         if label["other"]:
             break
         if label["thought"]:
-            inline = None if following and following["action"] else _INLINE.search(said)
-            thoughts.append(said[: inline.end("closers")] if inline else said)
-            said = said[inline.end() :].strip() if inline else ""
-        thought = bare_thought(said)
+            inline = None if following and following["action"] else _INLINE.search(part_text)
+            thoughts.append(part_text[: inline.end("closers")] if inline else part_text)
+            part_text = part_text[inline.end() :].strip() if inline else ""
+        thought = bare_thought(part_text)
         if thought is not None:
             thoughts.append(thought)
-        elif said:
-            turn = _object(said) if said.startswith("{") else None
-            return Turn(_joined([*thoughts, turn.thought]), turn.action) if turn else _turn(thoughts, said)
+        elif part_text:
+            turn = _object(part_text) if part_text.startswith("{") else None
+            return Turn(_joined([*thoughts, turn.thought]), turn.action) if turn else _turn(thoughts, part_text)
     if not any(part.strip() for part in thoughts):
         return Turn()
-    begun = text[: labels[0].start()].strip().split("\n", 1)[0].strip()
-    if begun and _is_bare_command(begun):  # "go to desk 1" with an invented thought below it
-        return Turn("", bare(begun))
-    # A thought whose last line is a command: "Thought: ...\n> go to desk 1", or "\nSearch[x]".
+    first_line = text[: labels[0].start()].strip().split("\n", 1)[0].strip()
+    if first_line and _is_bare_command(first_line):  # "go to desk 1" above an invented thought
+        return Turn("", bare(first_line))
+    # A thought whose last line is a command: "Thought: ...\n> go to desk 1" or "Thought: ...\nSearch[x]".
     *before, last = _joined_lines(thoughts)
-    if before and (_is_command(last) or _is_left_to_do(_joined_lines(thoughts[-1:]))):
+    if before and (_is_command(last) or _ends_in_command(_joined_lines(thoughts[-1:]))):
         return Turn(_joined(before), bare(last))
     return Turn(_joined(thoughts))
 
 
 def split_reasoning(text: str) -> tuple[str, str]:
-    """Reasoning and answer of a chain of thought.
+    """Split a chain of thought into reasoning and answer.
 
-    The answer follows "Answer:" (or "is", or "=") on the last line that begins so, else after the last such words
-    anywhere; otherwise it is the last line.
+    The answer is the text after "Answer:" ("answer is", "answer =") on the last line that begins so, or else after the
+    last such words anywhere, or else the last line.
     """
     for begins in _ANSWERS:
         if answers := list(begins.finditer(text)):
@@ -130,7 +130,7 @@ def split_reasoning(text: str) -> tuple[str, str]:
 
 
 def bare_thought(text: str) -> str | None:
-    """The thought of `think[..]` or `think: ..` in place of an action; else None."""
+    """The thought of `think[..]` or `think: ..` in place of an action; None for an action."""
     bracketed = _BRACKETED.match(text.strip())
     if bracketed:
         return bracketed["text"].strip()
@@ -139,15 +139,15 @@ def bare_thought(text: str) -> str | None:
 
 
 def bare(action: str) -> str:
-    """An action without the marks, quotes, brackets and numbers that models add."""
+    """An action without the marks, quotes, brackets and list numbers that models add."""
     action = prompt_line(action, 1000)
     while True:
         shorter = action
         for opener, closer in _WRAPS:
             if len(shorter) > len(opener + closer) and shorter.startswith(opener) and shorter.endswith(closer):
                 shorter = shorter[len(opener) : -len(closer)].strip()
-        if whole := _BRACKETS.fullmatch(shorter):
-            shorter = whole[1].strip()
+        if match := _BRACKETS.fullmatch(shorter):
+            shorter = match[1].strip()
         shorter = _LEAD.sub("", shorter, count=1).strip()
         if shorter.endswith("]."):  # a call that ends a sentence
             shorter = shorter[:-1]
@@ -157,32 +157,32 @@ def bare(action: str) -> str:
 
 
 def _plain(text: str) -> str:
-    """A reply without thinking and fences, with tags and headings turned into labels."""
+    """A reply without thinking and fences, and with labels in place of tags and headings."""
     text = without_thinking(text).replace("\r\n", "\n").replace("\r", "\n")
     text = _TAG.sub(lambda tag: "\n" if tag[1] else f"\n{_TAGS.get(tag[2].lower(), tag[2])}: ", text)
     return _FENCE.sub("", _HEADING.sub(lambda match: f"{match[1] or match[2]}:", text)).strip()
 
 
 def _turn(thoughts: list[str], text: str) -> Turn:
-    """The turn whose action begins the text; a name with its input below it is a call."""
+    """The turn whose action is at the beginning of a text; a name with its input on the next line is a call."""
     call = _INPUT.match(text)
     argument = bare(call["given"]) if call else ""
     return Turn(_joined(thoughts), f"{call['name']}[{argument}]" if call and argument else bare(text.split("\n", 1)[0]))
 
 
 def _object(text: str) -> Turn | None:
-    """The turn of a JSON object of thought and action; None if there is none or it has other fields."""
+    """The turn of a JSON object with thought and action; None without such an object, or if it has other fields."""
     start = _OBJECT.search(text)
     if start is None or not _KEY.search(text):
         return None
-    value = _first_value(text[start.end() - 1 :][:_OBJECT_LIMIT])
+    value = _first_value(text[start.end() - 1 :][:_MAX_OBJECT_CHARS])
     if isinstance(value, list):
         value = next((entry for entry in value if isinstance(entry, dict)), None)
     fields = {str(key).strip().lower(): entry for key, entry in value.items()} if isinstance(value, dict) else {}
     action, argument = fields.get("action"), fields.get("action_input")
-    # An environment's own actions may be JSON, so an object with other fields stays as it is.
-    ours = fields.keys() <= {"action", "action_input", *_THOUGHT_KEYS}
-    if not ours or not isinstance(action, str) or not bare(action):
+    # The actions of an environment may be JSON, so an object with other fields stays as it is.
+    is_turn = fields.keys() <= {"action", "action_input", *_THOUGHT_KEYS}
+    if not is_turn or not isinstance(action, str) or not bare(action):
         return None
     thoughts = [thought for thought in map(fields.get, _THOUGHT_KEYS) if isinstance(thought, str)]
     return _turn(
@@ -191,7 +191,7 @@ def _object(text: str) -> Turn | None:
 
 
 def _first_value(text: str) -> Any:
-    """The JSON object that a text begins with, if it has an action; else the repaired value of the whole text."""
+    """The JSON value at the beginning of a text if it has an action, or else the repaired value of the whole text."""
     try:
         value, end = json.JSONDecoder(strict=False).raw_decode(text)
     except (ValueError, RecursionError):
@@ -200,7 +200,7 @@ def _first_value(text: str) -> Any:
 
 
 def _is_command(line: str) -> bool:
-    """Whether a line is marked as a command, or is a call such as `Search[x]`, whatever marks surround it."""
+    """Whether a line is marked as a command, or is a call such as `Search[x]`, with or without marks around it."""
     call = bare(line)
     return line.lstrip().startswith(">") or bool(_CALL.fullmatch(call) and bare_thought(call) is None)
 
@@ -211,8 +211,8 @@ def _is_bare_command(line: str) -> bool:
     return line[:1].islower() and line[-1] not in ".!?:…" and bare_thought(line) is None
 
 
-def _is_left_to_do(lines: list[str]) -> bool:
-    """Whether the last line is a bare command below a sentence: "I will look in the drawer.\\ngo to drawer 1"."""
+def _ends_in_command(lines: list[str]) -> bool:
+    """Whether the last line is a command without a mark, below a sentence: "I will look.\\ngo to drawer 1"."""
     return len(lines) > 1 and bool(_SENTENCE.search(lines[-2].strip())) and _is_bare_command(lines[-1].strip())
 
 
@@ -226,13 +226,13 @@ def _unlabelled(text: str) -> Turn:
     if len(lines) == 1:
         thought = bare_thought(lines[0])
         return Turn(_joined([thought])) if thought is not None else Turn("", bare(lines[0]))
-    # "go to desk 1" with an invented game below it, unlike a sentence with its command below it.
+    # "go to desk 1" above an invented game, unlike a sentence above its command.
     if _is_bare_command(lines[0].strip()):
         return Turn("", bare(lines[0]))
     marked = next((line for line in lines if _is_command(line)), None)
     if marked is not None:
         return Turn(_joined(lines[: lines.index(marked)]), bare(marked))
-    if _is_left_to_do(lines):
+    if _ends_in_command(lines):
         return Turn(_joined(lines[:-1]), bare(lines[-1]))
     return Turn("", bare(lines[0]))
 

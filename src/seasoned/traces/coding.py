@@ -80,11 +80,12 @@ def read(values: Iterable[tuple[str, Any]], source: Mapping[str, Any]) -> Log:
             log.take(place, _mini, value, {**source, "place": place}, seen)
         else:
             session.append((place, value))
+    others = len(log.trajectories)
     for place, turns, created in _requests(session):
         log.take(place, _attempt, turns, {**source, "place": place}, seen, created)
     rejected = Outcome(success=False, reward=0.0, reason="reported", detail="the user said that it is wrong")
-    for number, after in enumerate(log.trajectories[1:]):
-        before = log.trajectories[number]
+    for number in range(others, len(log.trajectories) - 1):
+        before, after = log.trajectories[number : number + 2]
         if _WRONG.match(after.task) and before.meta.get("place") != after.meta.get("place"):
             log.trajectories[number] = before.model_copy(update={"outcome": rejected})
     return log

@@ -58,7 +58,7 @@ class Turn:
 
 
 def read_turns(messages: Any) -> list[Turn]:
-    """The turns of a list of messages; items that are no messages are skipped."""
+    """The turns of a list of messages; other items are skipped."""
     return [turn for raw in messages for turn in read_message(raw) or ()] if isinstance(messages, list) else []
 
 
@@ -235,10 +235,10 @@ def _turn_steps(turn: Turn, carried: str) -> list[list[str]]:
         thought = _lines(carried, turn.thought, turn.text)
         return [["" if place else thought, call.shown(), ""] for place, call in enumerate(turn.calls)]
     text, thought = turn.text.strip(), ""
-    label, begins = _ACTION.search(text), _THOUGHT.match(text)
-    if label and (begins or label.start() == 0):
+    label, thought_label = _ACTION.search(text), _THOUGHT.match(text)
+    if label and (thought_label or label.start() == 0):
         thought, text = (
-            text[begins.end() if begins else 0 : label.start()].strip(),
+            text[thought_label.end() if thought_label else 0 : label.start()].strip(),
             text[label.end() :].strip(),
         )
     return [[_lines(carried, turn.thought, thought), text, ""]]

@@ -51,9 +51,9 @@ def fixes(attempt: Trajectory) -> list[Fix]:
     by_error: dict[str, Fix] = {}
     waiting: dict[str, tuple[int, str, str]] = {}  # by the command's first words: place, command, error
     for place, step in enumerate(attempt.steps):
-        command, wrong, error = one_line(command_of(step), 120), failed(step), _error_of(step)
+        command, has_failed, error = one_line(command_of(step), 120), failed(step), _error_of(step)
         head = _program(command_of(step))
-        if wrong or (wrong is None and error):
+        if has_failed or (has_failed is None and error):
             if error:
                 waiting.setdefault(head, (place, command, error))
         elif head in waiting:

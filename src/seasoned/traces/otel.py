@@ -123,20 +123,20 @@ def _conversation(spans: Sequence[Span]) -> list[Turn]:
     """Merge the calls of a trace, each of which repeats the history so far, into one conversation."""
     calls: list[tuple[str, list[Turn], list[Turn]]] = []
     for span in spans:
-        before, after = messages_of(span.attributes, span.events)
-        if before or after:
-            calls.append((span.operation, read_turns(before), read_turns(after)))
+        sent, replies = messages_of(span.attributes, span.events)
+        if sent or replies:
+            calls.append((span.operation, read_turns(sent), read_turns(replies)))
     model_calls = [call for call in calls if call[0] not in _WRAPPERS] or calls
     turns: list[Turn] = []
     taken: Counter[Any] = Counter()
-    for _, history, replies in model_calls:
+    for _, history, reply_turns in model_calls:
         in_history: Counter[Any] = Counter()
         for turn in history:
             in_history[_key(turn)] += 1
             if in_history[_key(turn)] > taken[_key(turn)]:
                 turns.append(turn)
                 taken[_key(turn)] += 1
-        for turn in replies:
+        for turn in reply_turns:
             turns.append(turn)
             taken[_key(turn)] += 1
     results = {texts(s.attributes.get("gen_ai.tool.call.id")): s for s in spans if s.operation == "execute_tool"}

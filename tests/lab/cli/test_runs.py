@@ -206,7 +206,7 @@ def test_one_condition_gets_the_name_as_it_is(cli, two, folder):
         assert (done.code, done.out) == (1, "")
         assert says in done.err
     (two[0] / "trajectories.jsonl").write_text("{}\n", encoding="utf-8")
-    assert "trajectories.jsonl, line 1, is no attempt" in cli("runs", "export", "one", "--output", "f.eval").err
+    assert "trajectories.jsonl, line 1, is not an attempt" in cli("runs", "export", "one", "--output", "f.eval").err
     (two[0] / "trajectories.jsonl").unlink()
     assert "trajectories.jsonl cannot be read" in cli("runs", "export", "one", "--output", "f.eval").err
     assert sorted(path.name for path in folder.glob("*.eval")) == ["e.eval"]

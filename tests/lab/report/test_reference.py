@@ -117,7 +117,7 @@ def test_every_figure_says_where_it_is_printed():
 def test_a_figure_too_few_is_told():
     row = {"row": "CoT", "condition": "cot", "values": [40]}
     block = {"paper": "P", "model": "m", "place": "table 1", "along": "benchmark", "columns": ["a", "b"], "rows": [row]}
-    with pytest.raises(ValidationError, match="P, table 1, CoT: as many figures as columns"):
+    with pytest.raises(ValidationError, match="P, table 1, CoT: expected as many figures as columns"):
         reference.Block.model_validate(block)
 
 

@@ -127,7 +127,7 @@ def test_a_run_that_is_none_or_knows_other_tasks(tmp_path, written):
     with pytest.raises(ConfigError, match="gathered nothing at 2 of the 3 tasks, such as b"):
         stratified_folds(tasks, 2, 0, ended)
     (tmp_path / "results.jsonl").write_text("no row\n", encoding="utf-8")
-    with pytest.raises(ConfigError, match="no row of results"):
+    with pytest.raises(ConfigError, match="is not a row of results"):
         outcomes_of(str(tmp_path))
 
 

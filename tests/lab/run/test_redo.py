@@ -196,9 +196,9 @@ def test_a_run_says_what_is_made_again(recipe, go, apprentice, capsys):
     directory = go(wanted)
     apprentice.stop = failing()
     go(wanted, resume=directory, quiet=False)
-    assert "test episodes to be made again: 5" in capsys.readouterr().err
+    assert "5 test episodes are repeated" in capsys.readouterr().err
     go(wanted, resume=directory, quiet=False)
-    assert "made again" not in capsys.readouterr().err
+    assert "repeated" not in capsys.readouterr().err
 
 
 def test_a_run_that_is_redone_is_not_complete_before_it_is(recipe, go, apprentice, store):

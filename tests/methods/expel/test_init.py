@@ -287,7 +287,7 @@ def test_replies_of_every_kind_are_survived(pool, caplog):
         ExpeL(ScriptedModel(lambda messages: next(replies)), chunk=1, structured=False).learn(tried, pool)
     assert state(pool) == [("Rule number 0.", 3), *((f"Rule number {n}.", 2) for n in (1, 2, 3)), ("先看看再行动", 2)]
     assert "42 more are passed over" in caplog.text
-    assert "holds no operation" in caplog.text
+    assert "has no operation" in caplog.text
 
 
 def test_a_trajectory_longer_than_the_context(pool):

@@ -175,6 +175,12 @@ def test_the_model_proposes_calls_of_what_gave_nothing():
     assert "KeyError" in model.calls[1].messages[-1]["content"] if hasattr(model, "calls") else True
 
 
+def test_an_expression_that_failed_in_an_attempt_does_not_stop_exploring():
+    with Sandbox(Library("shop", source="def money(n):\n    return str(n)")) as sandbox:
+        facts = Exploration(sandbox, seeds=["money(3) + 1"], seconds=5.0).run()
+    assert any(fact.call == "money(3)" for fact in facts)
+
+
 def test_a_text_of_digits_is_taken_as_a_number_only_where_all_texts_are(pool):
     source = "def plain(a):\n    return str(a)\ndef count(a):\n    return str(len(str(a)))\n"
     Facts(library=Library("forms", source), explore=60).learn([HINT], pool)
@@ -194,4 +200,6 @@ def test_parts_of_exploring():
     assert literals("expected something like (3, 'a') or [4]") == ["(3, 'a')", "[4]"]
     assert parameters_of("(a, b: int, *, size)") == ["a", "b", "*size"]
     assert "f(2, 'a')" in variations("f('a', 2)")
+    assert variations("f(3) + 1") == []
+    assert variations("f({[]: 1})") == ["f(({[]: 1},))"]
     assert with_other_texts("f('GAR')", ["garde", "kolin"]) == ["f('KOL')"]

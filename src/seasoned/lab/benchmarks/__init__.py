@@ -1,9 +1,8 @@
 """The benchmarks: tasks, an environment, the words of the prompts and the limits of the paper. One file or folder each.
 
-A benchmark is a module with `OPTIONS`, each option with its default, and `load(options, *, seed) -> Benchmark`. One
-whose tasks take more than an ANSWER also has `check(options, *, seed) -> Check`. Always holds: a benchmark is found by
-its short name, as a plugin, or by a dotted path to a module (or function) of the user's, and is imported only when it
-is asked for.
+A benchmark is a module with `OPTIONS`, each option with its default, and `load(options, *, seed) -> Benchmark`. If its
+tasks take more than an ANSWER, it also has `check(options, *, seed) -> Check`. Always holds: a benchmark is found by
+its short name, as a plugin, or by a dotted path to a user's module or function, and is imported only when needed.
 """
 
 from __future__ import annotations
@@ -32,13 +31,13 @@ class CheckData(Protocol):
 
 
 def load_benchmark(name: str, options: Mapping[str, Any] | None = None, seed: int = 0) -> Benchmark:
-    """Loads a benchmark by its short name, by the name of a plugin, or by a dotted path.
+    """Load a benchmark by its short name, by the name of a plugin, or by a dotted path.
 
     Args:
         name: One of `NAMES`, a plugin of "seasoned.benchmarks", or the path of a module that has
             `load(options, *, seed)`, or `module:function`.
-        options: The benchmark's own settings, as under `[benchmark]` in a recipe.
-        seed: Decides the order of the tasks, which half is for training, and whatever is assigned or generated.
+        options: The benchmark's settings, as under `[benchmark]` in a recipe.
+        seed: Decides the order of the tasks, which half is for training, and all random draws.
 
     Raises:
         ConfigError: There is no such benchmark, an option is unknown or wrong, or a program it needs is not installed.
@@ -52,7 +51,7 @@ def load_benchmark(name: str, options: Mapping[str, Any] | None = None, seed: in
         path = f"{__name__}.{name}"
     elif name in plugins("benchmarks"):
         path, _, function = plugins("benchmarks")[name].value.partition(":")
-        load_plugin("benchmarks", name)  # tells whose it is where it cannot be imported
+        load_plugin("benchmarks", name)  # its error names the plugin's package
     elif "." not in path and not function:
         known = [*NAMES, *plugins("benchmarks")]
         near = difflib.get_close_matches(name, known, n=1)
@@ -72,11 +71,10 @@ def load_benchmark(name: str, options: Mapping[str, Any] | None = None, seed: in
 
 
 def stand_in(name: str, options: Mapping[str, Any] | None, count: int) -> Benchmark | None:
-    """A benchmark without its data, with so many tasks of each pool, for counting; None where there is no such "
-    "thing."""
+    """A stand-in for a benchmark without its data, with `count` tasks in each pool; None if it has no stand-in."""
     make = getattr(import_module(f"{__name__}.{name}"), "stand_in", None) if name in NAMES else None
-    made: Benchmark | None = None if make is None else make(dict(options or {}), count)
-    return made
+    benchmark: Benchmark | None = None if make is None else make(dict(options or {}), count)
+    return benchmark
 
 
 def find_check(name: str) -> CheckData | None:

@@ -1,8 +1,7 @@
-"""Benchmarks whose agent acts in several steps: the words of their prompts, with worked attempts.
+"""Benchmarks whose agent acts in several steps: the texts of their prompts, with worked attempts.
 
-`prompts/<name>.toml` holds thoughts and actions. The observations are what the benchmark's own environment says to
-them; where its engine may not be there, the file holds them, too. Always holds: a worked attempt reads exactly as a
-real one.
+`prompts/<name>.toml` has thoughts and actions. The observations come from the benchmark's environment; if its engine
+may be missing, the file has them, too. Always holds: a worked attempt reads exactly like a real one.
 """
 
 from __future__ import annotations
@@ -23,11 +22,11 @@ Begin = Callable[[Mapping[str, Any]], tuple[Environment, Task]]
 """The environment and the task of an attempt in the file."""
 
 Ended = Callable[[Mapping[str, Any]], Outcome]
-"""The outcome that the last step's info tells of."""
+"""The outcome from the info of the last step."""
 
 
 class Words(NamedTuple):
-    """What the file holds, its attempts played: those that won, and the failed ones with their reflections."""
+    """The content of the file: its texts, the successful attempts, and the failed ones with their reflections."""
 
     instruction: str
     about: str
@@ -38,22 +37,22 @@ class Words(NamedTuple):
 
 
 def play_words(benchmark: str, begin: Begin, ended: Ended) -> Words:
-    """Reads `prompts/<benchmark>.toml` and plays its attempts; those with a `reflection` are the failed ones.
+    """Read `prompts/<benchmark>.toml` and play its attempts; those with a `reflection` are the failed ones.
 
-    One of these may say under `again` how its task was won afterwards: the first that does is what `retried` holds.
+    A failed attempt may have a successful retry under `again`; `retried` is the first such retry.
     """
     raw = read_toml(PROMPTS / f"{benchmark}.toml")
     won: list[Trajectory] = []
     failed: list[tuple[Trajectory, str]] = []
     retried: Trajectory | None = None
     for place, attempt in enumerate(raw["attempt"], 1):
-        played = _played(benchmark, f"{benchmark}-worked-{place}", attempt, attempt["steps"], begin, ended)
+        played = _play(benchmark, f"{benchmark}-worked-{place}", attempt, attempt["steps"], begin, ended)
         if "reflection" not in attempt:
             won.append(played)
             continue
         failed.append((played, " ".join(attempt["reflection"].split())))
         if "again" in attempt and retried is None:
-            again = _played(benchmark, f"{played.task_id}-again", attempt, attempt["again"], begin, ended)
+            again = _play(benchmark, f"{played.task_id}-again", attempt, attempt["again"], begin, ended)
             retried = again.model_copy(update={"task_id": played.task_id, "meta": {"trial": 1}})
     return Words(
         instruction=" ".join(raw["instruction"].split()),
@@ -66,15 +65,15 @@ def play_words(benchmark: str, begin: Begin, ended: Ended) -> Words:
 
 
 def recorded_words(benchmark: str, *, reason: str = "won", kinds: bool = True) -> Words:
-    """Reads `prompts/<benchmark>.toml`, whose attempts hold their observations, as the engine may not be there.
+    """Read `prompts/<benchmark>.toml`, whose attempts contain their observations, since the engine may be missing.
 
     Args:
-        benchmark: Its name.
-        reason: How attempts ended that do not say it.
+        benchmark: The benchmark's name.
+        reason: The reason of attempts that name none.
         kinds: Whether the ids of worked attempts name their category.
     """
     raw = read_toml(PROMPTS / f"{benchmark}.toml")
-    attempt = partial(_recorded, benchmark, reason)
+    attempt = partial(_make_recorded, benchmark, reason)
     won = [
         attempt(one, "-".join((str(n), *([one["category"]] if kinds else []))), one["steps"], True)
         for n, one in enumerate(raw["trajectory"], 1)
@@ -84,19 +83,19 @@ def recorded_words(benchmark: str, *, reason: str = "won", kinds: bool = True) -
         for n, one in enumerate(raw["reflection"], 1)
     ]
     pairs = zip(failed, raw["reflection"], strict=True)
-    tried, again = next((tried, one) for (tried, _), one in pairs if "again" in one)
-    retried = attempt(again, f"{tried.category}-again" if kinds else "again", again["again"], True)
+    first, again = next((first, one) for (first, _), one in pairs if "again" in one)
+    retried = attempt(again, f"{first.category}-again" if kinds else "again", again["again"], True)
     return Words(
         instruction=" ".join(raw["instruction"].split()),
         about=" ".join(raw["about"].split()),
         trajectories=tuple(won),
         reflections=tuple(failed),
         heuristic=tuple(raw["heuristic"]),
-        retried=retried.model_copy(update={"task_id": tried.task_id, "meta": {"trial": 1}}),
+        retried=retried.model_copy(update={"task_id": first.task_id, "meta": {"trial": 1}}),
     )
 
 
-def _recorded(
+def _make_recorded(
     benchmark: str, reason: str, raw: Mapping[str, Any], name: str, rows: list[list[str]], won: bool
 ) -> Trajectory:
     steps = [
@@ -131,7 +130,7 @@ def act_benchmark(
     calls: Calls | None = None,
     observed: Observed | None = None,
 ) -> Benchmark:
-    """A benchmark whose agent acts in several steps, with these words and pools (training, test).
+    """A benchmark whose agent acts in several steps, with these texts and pools (training, test).
 
     With `calls`, the actions of the worked attempts are calls, too.
     """
@@ -156,7 +155,7 @@ def act_benchmark(
     )
 
 
-def _played(
+def _play(
     benchmark: str, name: str, attempt: Mapping[str, Any], actions: list[list[str]], begin: Begin, ended: Ended
 ) -> Trajectory:
     env, task = begin(attempt)

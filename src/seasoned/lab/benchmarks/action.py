@@ -1,6 +1,6 @@
-"""Reads the action `Name[argument]` in what a model wrote, for environments whose actions have that form.
+"""Parses the action `Name[argument]` in a model's reply, for environments with such actions.
 
-Always holds: whatever the text holds, reading raises nothing, and its time grows linearly with the length.
+Always holds: parsing raises nothing for any text, and takes time linear in its length.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ _QUOTES = (('"', '"'), ("'", "'"), ("“", "”"), ("‘", "’"), ("`", "`"), (
 
 
 def read_action(text: str, names: Sequence[str]) -> tuple[str, str] | None:
-    """Reads the first action `Name[argument]` of a reply.
+    """Read the first action `Name[argument]` of a reply.
 
-    Names may be in any case, bold, quoted or behind "Action 3:"; `Name(argument)` is read too, and `Name: argument` at
-    the beginning of a line. An action that begins a line goes before one that a sentence mentions. Brackets may nest;
-    one that never closes ends with the line. What stands below a line that begins with "Observation" was made up by the
-    model and is not read. The time taken grows linearly with the length.
+    Names may be in upper or lower case, bold, quoted or after "Action 3:"; `Name(argument)` is read, too, and
+    `Name: argument` at the beginning of a line. An action at the beginning of a line takes precedence over one within a
+    sentence. Brackets may nest; an unclosed one ends with the line. Text after a line that begins with "Observation" is
+    ignored, since the model made it up.
 
     Args:
-        text: What the model wrote; untrusted.
-        names: The actions there are; at least one.
+        text: The model's reply; untrusted.
+        names: The names of all actions; at least one.
 
     Returns:
-        The name as it stands in `names` and the argument in one line, without quotes around it; None: no action.
+        The name as in `names`, and the argument in one line without quotes around it; None if there is no action.
     """
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     scan = text.translate(_TWINS)
@@ -47,25 +47,25 @@ def read_action(text: str, names: Sequence[str]) -> tuple[str, str] | None:
     begin, limit = start.end(), following.start() if following else len(scan)
     called = (start["name"] or start["loud"]).casefold()
     name = next(known for known in names if known.casefold() == called)
-    return name, _bare(text[begin : _end(scan, start[0][-1], begin, limit, in_line)])
+    return name, _unquoted(text[begin : _end(scan, start[0][-1], begin, limit, in_line)])
 
 
 @cache
 def _patterns(names: tuple[str, ...]) -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """An action that begins a line, and one within a line. Every repetition is bounded: matching stays linear."""
-    either = "|".join(re.escape(name) for name in names)
+    """The patterns of an action at the beginning of a line and within one; all repetitions are bounded, so linear."""
+    any_name = "|".join(re.escape(name) for name in names)
     begins = (
         rf"^{_MARKS}{{0,16}}(?:\d{{1,3}}[.)][ \t]{{0,4}})?"
         rf"(?:(?:next )?action[ \t]{{0,4}}\d{{0,3}}[ \t*_`]{{0,4}}[:.)-]{_MARKS}{{0,16}})?"
-        rf"(?:(?P<name>{either})[*_`]{{0,3}}[ \t]{{0,4}}[\[(:]|(?P<loud>(?!)))"
+        rf"(?:(?P<name>{any_name})[*_`]{{0,3}}[ \t]{{0,4}}[\[(:]|(?P<loud>(?!)))"
     )
-    within = rf"(?<![A-Za-z0-9])(?:(?P<name>{either})[*_`]{{0,3}}[ \t]{{0,4}}\[|(?P<loud>(?-i:{either}))\()"
+    within = rf"(?<![A-Za-z0-9])(?:(?P<name>{any_name})[*_`]{{0,3}}[ \t]{{0,4}}\[|(?P<loud>(?-i:{any_name}))\()"
     flags = re.IGNORECASE | re.ASCII
     return re.compile(begins, flags | re.MULTILINE), re.compile(within, flags)
 
 
 def _end(scan: str, opener: str, begin: int, limit: int, in_line: re.Pattern[str]) -> int:
-    """Where an argument ends: at its closing bracket, else before the next action or at the end of its line."""
+    """The end of an argument: its closing bracket, else the next action or the end of its line."""
     closer = _CLOSERS.get(opener)
     depth = 1
     for sign in re.finditer(r"[\[\]]" if opener == "[" else r"[()]", scan[begin:limit]) if closer else ():
@@ -77,11 +77,11 @@ def _end(scan: str, opener: str, begin: int, limit: int, in_line: re.Pattern[str
     another = in_line.search(scan, begin, end)
     end = another.start() if another else end
     last = scan.rfind(closer, begin, end) if closer else -1
-    # "Search[x [y] z": the bracket that is there may close an inner one.
+    # In "Search[x [y] z", the last bracket may close an inner one.
     return last if last >= 0 and _OVER.match(scan, last + 1, end) else end
 
 
-def _bare(argument: str) -> str:
+def _unquoted(argument: str) -> str:
     plain = " ".join(argument.split()).strip("*` ")
     for opener, closer in _QUOTES:
         inner = plain[1:-1]

@@ -1,8 +1,8 @@
-"""Benchmarks that take one answer, and their environment: THINK, NOTE, RECALL and ANSWER in, a few words back.
+"""Benchmarks that ask for one answer, and their environment, whose actions are THINK, NOTE, RECALL and ANSWER.
 
-Always holds: a task is scored at most once, by its first ANSWER; the right answer is named only after that, and only
-while training; RECALL is left to the agent, because an environment has no notes; for any action, a step returns
-Gymnasium's five values and raises nothing.
+Always holds: a task is scored at most once, by its first ANSWER; the right answer is named only after that, and only in
+training; RECALL is left to the agent, because an environment has no notes; for any action, a step returns Gymnasium's
+five values and raises nothing.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ NOTE_FORM = "Nothing was noted. A note has a key and a text: NOTE[key]: text"
 ANSWERED = "You have answered already. Write NOTE[key]: text, or END."
 
 MAX_ANSWER = 200
-"""Characters of an answer that are kept in `info`."""
+"""The most characters of an answer in `info`."""
 
 NOTE_TURNS = 4
 """Turns for thinking and noting after the answer of a training case (ExpNote, appendix B: n = 4)."""
 
 
 class Scored(NamedTuple):
-    """The answer as it was read, and whether it is right (None: the task has no known answer)."""
+    """The answer that was read, and whether it is right (None: the task has no known answer)."""
 
     answer: str
     success: bool | None
@@ -43,11 +43,11 @@ Score = Callable[[str, Mapping[str, Any]], Scored]
 
 @dataclass(eq=False)
 class AnswerEnvironment:
-    """One case at a time: the question, then commands until the answer, then in training a few turns for notes.
+    """One case at a time: the question, commands until the answer, and in training a few turns for notes.
 
-    Of the commands in one action the first ANSWER counts, even an empty one. The text after it is not read, because it
-    was written without the feedback. With `reveal`, the feedback names the right answer, and `note_turns` more actions
-    follow unless END ends them. After `max_turns` without an answer the case ends, and counts as wrong.
+    The first ANSWER in an action counts, even an empty one. The text after it is ignored, because it was written
+    without the feedback. With `reveal`, the feedback names the right answer, and `note_turns` more actions follow
+    unless END ends them. After `max_turns` without an answer the case ends, and counts as wrong.
     """
 
     score: Score
@@ -59,13 +59,13 @@ class AnswerEnvironment:
     _answered: bool = field(default=False, init=False)
 
     def reset(self, task: Task, *, seed: int | None = None) -> tuple[str, dict[str, Any]]:
-        """Begins a case: the question, and {"choices": [...]} if it offers some. `seed` changes nothing."""
+        """Begin a case: returns the question, and {"choices": [...]} if it has some. `seed` changes nothing."""
         self._task, self._turns, self._answered = task, 0, False
         question = str(task.data.get("question") or task.text)
         return question, {"choices": list(task.data["choices"])} if task.data.get("choices") else {}
 
     def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
-        """Takes one action, which may contain several commands.
+        """Take one action, which may contain several commands.
 
         Returns:
             observation, reward (1.0 for a right answer), terminated, truncated, info. `info` has "success" (bool or
@@ -92,7 +92,7 @@ class AnswerEnvironment:
         return observation, 0.0, False, truncated, info
 
     def close(self) -> None:
-        """Ends the case, if one is open. May be called again."""
+        """End the case, if one is open. May be called again."""
         self._task = None
 
     def _scored(self, task: Task, text: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
@@ -124,7 +124,7 @@ class AnswerEnvironment:
 def answer_benchmark(
     name: str, tasks: Sequence[Task], score: Score, retrieval: Retrieval, *, seed: int, share: float, source: str
 ) -> Benchmark:
-    """A benchmark whose tasks take one answer, with the words of `prompts/<name>.toml`; see `split` for the pools."""
+    """A benchmark that asks for one answer, with the texts of `prompts/<name>.toml`; see `split` for the pools."""
     train, test = split(tasks, name=name, seed=seed, share=share)
     return Benchmark(
         name=name,
@@ -139,7 +139,7 @@ def answer_benchmark(
 
 
 def _observe(commands: Sequence[Command]) -> str:
-    """`OK` when at least one command could be done; otherwise what to write instead."""
+    """`OK` if at least one command is valid; otherwise advice on what to write."""
     if any(c.name == "THINK" or (c.text and (c.name == "RECALL" or (c.name == "NOTE" and c.key))) for c in commands):
         return OK
     return NOTE_FORM if any(c.name == "NOTE" for c in commands) else COMMANDS

@@ -1,7 +1,7 @@
-"""What a benchmark is, and what all of them share: options, where data lies, the two pools, the words of the prompts.
+"""The base of all benchmarks: their class, options, data files, the two pools, and the texts of the prompts.
 
-Always holds: the training and the test pool have no text in common, both are drawn by the seed alone, and a setting
-nobody knows is refused with the nearest one that is known.
+Always holds: the training and the test pool have no text in common; the seed alone draws both; an unknown option is an
+error that names the nearest known one.
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ T = TypeVar("T")
 
 PROMPTS = Path(__file__).parent / "prompts"
 DATA = Path(__file__).parent / "data"
-"""What comes with Seasoned: the words of the prompts, and small data sets of our own."""
+"""Files that come with Seasoned: the texts of the prompts, and our own small data sets."""
 
 DATA_VARIABLE = "SEASONED_DATA"
 MAX_TURNS = 10
-"""Turns a case may take to its answer; one without an answer by then is wrong (ExpNote, methods section 5)."""
+"""The most turns of a case; without an answer by then, it counts as wrong (ExpNote, methods section 5)."""
 
 
 @dataclass(frozen=True)
 class Retrieval:
-    """How notes are found for a task: at most `k`; at least `share` of the words of a note's key occur in the task.
+    """The retrieval of notes for a task: at most `k`; at least `share` of the words of a note's key occur in the task.
 
-    `on` says when: for the question, before the first turn as in the paper, or once the agent has had a first thought.
+    `on` is "question" for recall before the first turn, as in the paper, or "thought" for one after the first thought.
     """
 
     k: int = 3
@@ -51,8 +51,8 @@ class Retrieval:
 class Observed(NamedTuple):
     """Rules for notes that are read off observations.
 
-    `read` gives the notes of an attempt as (key, text) pairs; `line` what is shown of a note, from the task's text, the
-    steps so far, the note's key and its counted values ("" for nothing); `heading` stands above the lines.
+    `read` returns the notes of an attempt as (key, text) pairs; `line` returns the line for a note, from the task's
+    text, the steps so far, the note's key and its counted values ("" for none); `heading` is shown above the lines.
     """
 
     read: Callable[[Trajectory], Iterable[tuple[str, str]]]
@@ -62,24 +62,23 @@ class Observed(NamedTuple):
 
 @dataclass(frozen=True)
 class Benchmark:
-    """Tasks, an environment, and what the paper fixes. It knows no agent and no method.
+    """Tasks, an environment, and the prompts and limits of the paper. It knows no agent and no method.
 
-    `train` and `test` are whole, disjoint pools in a seeded order: a run takes the first tasks of each (`take`).
+    `train` and `test` are complete, disjoint pools in a seeded order: a run takes the first tasks of each (`take`).
     `make_env(reveal)` makes a fresh environment; with `reveal`, for training, its feedback names the right answer.
     `source` names the origin of the tasks. `think_hint` and `note_hint` are one sentence each: what to think of, and
     what to note under which key. `heuristic`, if any, is the lesson of the first worked case with a wrong answer, or of
-    the first of `reflections`, as a trigger and an action: it shows what occurs again in these tasks. `rule_begins` is
-    how every such action begins. `goal` returns the part of a task's text that states the goal, if most of the text is
-    something else; tasks are compared by it. `observed` reads notes off the observations of attempts.
+    the first of `reflections`, as a trigger and an action that recur in these tasks. `rule_begins` is how every such
+    action begins. `goal` returns the part of a task's text that states the goal, if most of the text is something else;
+    tasks are compared by it. `observed` reads notes off the observations of attempts.
 
-    `models` are the other models that take part ("user", "judge"), and `judged` the ids of tasks whose success a judge
-    decides. `with_models(reveal, models)` makes an environment with the models that a recipe names.
+    `models` are the partners ("user", "judge"), and `judged` the ids of tasks whose success a judge decides.
+    `with_models(reveal, models)` makes an environment with the models that a recipe names.
 
     `manner` is "act" if an agent acts in several steps. Then `trajectories` are worked attempts in our own words, by
-    category; `reflections` are failed attempts with a good reflection on each, and `retried` is a success at
-    the task of one of these; `about` describes the family of tasks in a few sentences, for transfer; and `max_turns`
-    counts steps. With `programs`, tasks take a program, and `libraries` are what it uses: one,
-    or one for each version of it.
+    category; `reflections` are failed attempts with a good reflection on each, and `retried` is a success at the task
+    of one of these; `about` describes the family of tasks in a few sentences, for transfer; and `max_turns` counts
+    steps. With `programs`, tasks ask for a program, which uses `libraries`: one, or one for each of its versions.
     """
 
     name: str
@@ -111,10 +110,10 @@ class Benchmark:
 
 @dataclass(frozen=True)
 class Check:
-    """What a benchmark's own check found: of `total` tasks `good` were solved with what is known to solve them.
+    """The result of a benchmark's own check: `good` of `total` tasks were solved by their known solutions.
 
-    `problems` name the others in sentences. `unwinnable` of them cannot be solved with the options that were given, as
-    these are documented, which is no fault of the data. `source` says which data it is, `facts` what else was measured.
+    `problems` has a sentence on each other task. `unwinnable` of them cannot be solved with the given options, as
+    documented, which is not a fault of the data. `source` names the data, `facts` has other measurements.
     """
 
     good: int
@@ -127,7 +126,7 @@ class Check:
 
 @dataclass(frozen=True)
 class Prompts:
-    """The words of the prompts of a benchmark that takes one answer, as its TOML file holds them."""
+    """The texts of the prompts of a benchmark that asks for one answer, from its TOML file."""
 
     instruction: str
     think_hint: str
@@ -138,7 +137,7 @@ class Prompts:
 
 
 def take(tasks: Sequence[Task], n: int, what: str) -> tuple[Task, ...]:
-    """The first `n` tasks of a pool, which `what` names; DataError where it has fewer."""
+    """The first `n` tasks of the pool that `what` names; DataError if it has fewer."""
     if n < 0:
         raise DataError(f"the number of {what} tasks cannot be negative, but is {n}")
     if n > len(tasks):
@@ -147,12 +146,12 @@ def take(tasks: Sequence[Task], n: int, what: str) -> tuple[Task, ...]:
 
 
 def check_options(benchmark: str, options: Mapping[str, Any], known: Mapping[str, Any]) -> dict[str, Any]:
-    """The options of a benchmark, filled up with the defaults; None stands for a default too.
+    """The options of a benchmark with defaults for missing ones and for None.
 
-    `known` has every option with its default, whose type is the type expected (an int will do for a float).
+    `known` has every option with its default, whose type is the expected type (an int is accepted for a float).
 
     Raises:
-        ConfigError: An option is unknown (the nearest known one is named) or of the wrong type.
+        ConfigError: An option is unknown (the message names the nearest known one) or has the wrong type.
     """
     filled = dict(known)
     for name, value in options.items():
@@ -181,12 +180,12 @@ def _typed(name: str, value: Any, default: Any) -> Any:
 def find_data(benchmark: str, given: str, suffixes: Sequence[str]) -> tuple[Path, ...]:
     """The data files of a benchmark: the option `data`, else those under $SEASONED_DATA/<benchmark>, else none.
 
-    Of a folder, all files are taken that end in one of the suffixes, such as ".csv". A Hugging Face dataset, such as
+    A folder stands for all its files with one of the suffixes, such as ".csv". A Hugging Face dataset, such as
     "hf:NAME:SPLIT", stands for a file of rows.
 
     Raises:
-        DataError: The place named does not exist, or is a folder without a file that could be read; or it is a dataset,
-            and the benchmark's data are no rows.
+        DataError: The path does not exist, or is a folder without a readable file; or it is a dataset, but the
+            benchmark's data has no rows.
     """
     if is_dataset(given):
         if not {".csv", ".jsonl"} & set(suffixes):
@@ -210,26 +209,26 @@ def _files_in(folder: Path, suffixes: Sequence[str]) -> tuple[Path, ...]:
     entries = sorted(p for p in folder.iterdir() if p.is_file() and not p.name.startswith("."))
     files = tuple(p for p in entries if p.suffix.lower() in suffixes)
     if not files:
-        there = ", ".join(p.name for p in entries[:5]) or "nothing"
+        names = ", ".join(p.name for p in entries[:5]) or "nothing"
         pickles = any(p.suffix.lower() in (".pickle", ".pkl") for p in entries)
-        why = " (a pickle is never read, as it could run any code)" if pickles else ""
-        raise DataError(f"{folder} should hold a file that ends in {' or '.join(suffixes)}, but holds {there}{why}")
+        hint = " (a pickle is never read, as it could run any code)" if pickles else ""
+        raise DataError(f"{folder} should hold a file that ends in {' or '.join(suffixes)}, but holds {names}{hint}")
     return files
 
 
 def named(paths: Sequence[Path]) -> str:
-    """The files in one line."""
+    """The names of the files in one line."""
     return ", ".join(map(str, paths))
 
 
 def fresh_id(benchmark: str, given: object, text: str) -> str:
-    """A task's id: the row's own where it has one, else one made from the text."""
-    own = str(given).strip() if given is not None else ""
-    return f"{benchmark}-{own or hashlib.sha256(text.encode('utf-8')).hexdigest()[:12]}"
+    """A task's id: the row's id if it has one, else a hash of the text."""
+    row_id = str(given).strip() if given is not None else ""
+    return f"{benchmark}-{row_id or hashlib.sha256(text.encode('utf-8')).hexdigest()[:12]}"
 
 
 def distinct(items: Iterable[T], text_of: Callable[[T], str]) -> list[T]:
-    """The items without those whose text came before; case and white space make no difference."""
+    """The items without repeated texts; case and white space are ignored."""
     seen: dict[str, T] = {}
     for item in items:
         seen.setdefault(" ".join(text_of(item).split()).casefold(), item)
@@ -241,17 +240,17 @@ def split(
 ) -> tuple[tuple[Task, ...], tuple[Task, ...]]:
     """Two disjoint pools, training and test, in an order drawn from the benchmark's name and the seed.
 
-    Tasks of the same text are one task; of two tasks with the same id and different texts, the second gets a new id.
+    Tasks with the same text are one task; of two tasks with the same id and different texts, the second gets a new id.
 
     Raises:
-        ConfigError: `share`, the part for training, is not at least 0 and below 1.
+        ConfigError: `share`, the share of tasks for training, is not at least 0 and below 1.
         DataError: There are fewer than two tasks.
     """
     check_share(share)
     by_id: dict[str, Task] = {}
     for task in distinct(tasks, lambda t: t.text):
-        own = task if task.id not in by_id else task.model_copy(update={"id": fresh_id(name, None, task.text)})
-        by_id[own.id] = own
+        unique = task if task.id not in by_id else task.model_copy(update={"id": fresh_id(name, None, task.text)})
+        by_id[unique.id] = unique
     pool = list(by_id.values())
     if len(pool) < 2:
         raise DataError(f"the benchmark {name} needs at least 2 different tasks, but has {len(pool)}")
@@ -261,14 +260,13 @@ def split(
 
 
 def check_share(share: float) -> None:
-    """Raises ConfigError where the option `train_share` leaves nothing to be judged by; 0 leaves nothing to train "
-    "on."""
+    """Raise ConfigError if the option `train_share` leaves no test tasks; with 0 there are no training tasks."""
     if not 0.0 <= share < 1.0:
         raise ConfigError(f"benchmark.train_share should be at least 0 and below 1, but is {share}")
 
 
 def middle_of(items: Sequence[object], share: float) -> int:
-    """Where to cut two or more items, so that neither part is empty; 0 without training."""
+    """The place to cut two or more items so that neither part is empty; 0 without training."""
     return 0 if share == 0 else min(max(round(len(items) * share), 1), len(items) - 1)
 
 
@@ -278,7 +276,7 @@ def in_turns(groups: Iterable[Iterable[T]]) -> Iterator[T]:
 
 
 def balanced(tasks: Iterable[Task], seed: str, categories: Iterable[str] = ()) -> tuple[Task, ...]:
-    """A seeded order in which the categories take turns: as `categories` names them, else as they come by id."""
+    """A seeded order in which the categories take turns, in the order of `categories`, else of the tasks' ids."""
     groups: defaultdict[str, list[Task]] = defaultdict(list)
     for task in sorted(tasks, key=lambda task: task.id):
         groups[task.category].append(task)
@@ -295,7 +293,7 @@ def read_toml(path: Path) -> dict[str, Any]:
 
 @cache
 def prompts(benchmark: str) -> Prompts:
-    """The words of the prompts, from `prompts/<benchmark>.toml`."""
+    """The texts of the prompts, from `prompts/<benchmark>.toml`."""
     raw = read_toml(PROMPTS / f"{benchmark}.toml")
     examples = tuple(Example.model_validate(example) for example in raw["example"])
     lines = {key: " ".join(raw[key].split()) for key in ("instruction", "think_hint", "note_hint")}

@@ -1,6 +1,6 @@
-"""The actions of a benchmark as tools: each form of action is a tool, and each call of it an action in that form.
+"""The actions of a benchmark as tools: each form of action is a tool, and each call of the tool is such an action.
 
-Always holds: an action that is no call of these tools stays as it is, so an environment takes both; no text raises.
+Always holds: an action that does not call these tools stays as it is, so an environment takes both; no text raises.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ _SLOT = re.compile(r"\{(\w+)\}")
 
 @dataclass(frozen=True)
 class Form:
-    """One kind of action: the tool's name, what it does, its parameters with a word on each, and the action's text.
+    """One kind of action: the tool's name and description, its parameters with descriptions, and the action's text.
 
-    `text` has each parameter in braces, such as `take {thing} from {place}`. `choices` are the values that a parameter
-    may have, where these are known.
+    `text` has each parameter in braces, such as `take {thing} from {place}`. `choices` are the possible values of a
+    parameter, if they are known.
     """
 
     name: str
@@ -44,10 +44,10 @@ class Form:
 
     @cached_property
     def pattern(self) -> re.Pattern[str]:
-        """What an action of this form looks like."""
+        """The pattern of an action of this form."""
         parts = _SLOT.split(self.text)
-        spelled = (f"(?P<{part}>.+?)" if place % 2 else re.escape(part) for place, part in enumerate(parts))
-        return re.compile("".join(spelled), re.IGNORECASE)
+        pieces = (f"(?P<{part}>.+?)" if place % 2 else re.escape(part) for place, part in enumerate(parts))
+        return re.compile("".join(pieces), re.IGNORECASE)
 
 
 def form(
@@ -65,17 +65,17 @@ class Calls:
 
     @property
     def info(self) -> dict[str, Any]:
-        """What an environment says of its tools: a text alone does nothing, and each call is answered on its own."""
+        """The info of an environment with these tools: a call is required, and calls are answered one by one."""
         return {"tools": [one.tool for one in self.forms], "tool_choice": "required", "parallel": False}
 
     def action(self, text: str) -> str:
-        """The action that a call is; any other text as it is."""
+        """The action of a call; any other text unchanged."""
         call = read_call(text)
         known = next((one for one in self.forms if call is not None and one.name == call.name), None)
         if call is None or known is None or not set(known.parameters) <= call.arguments.keys():
             return text
-        given = {name: " ".join(str(call.arguments[name]).split()) for name in known.parameters}
-        return _SLOT.sub(lambda slot: given[slot[1]], known.text)
+        arguments = {name: " ".join(str(call.arguments[name]).split()) for name in known.parameters}
+        return _SLOT.sub(lambda slot: arguments[slot[1]], known.text)
 
     def call(self, action: str) -> ToolCall | None:
         """Read the call in an action; None if it has none of the forms."""
@@ -85,7 +85,7 @@ class Calls:
         return None
 
     def called(self, trajectory: Trajectory) -> Trajectory:
-        """A worked attempt whose actions are calls, too; nothing else of it changes."""
+        """A worked attempt whose actions are also calls; nothing else changes."""
 
         def step(one: Step) -> Step:
             return one.model_copy(update={"call": one.call or self.call(one.action)})

@@ -1,10 +1,10 @@
 """CLUTRR: how two people of a short story are related (Sinha et al. 2019; ExpNote, figure 5).
 
-Reads the published CSV (columns story, query, target): the query ('Ann', 'Bob') with the target son says that Bob is
-the son of Ann, and becomes "Who is Bob to Ann?". The default is generated in own sentences: a reference family is built
-person by person, and how two of its members are related is read off its graph. Always holds: the right answer is one
-kinship word, and an answer is judged by the last such word in it; a chain of kinship words is used only if all its
-paths through the family end in the same relation; names fit the kinship words; a story never names two people alike.
+Reads the published CSV (columns story, query, target): the query ('Ann', 'Bob') with the target son means that Bob is
+the son of Ann, and becomes "Who is Bob to Ann?". Without data, stories are generated in our own sentences, and their
+relations come from the graph of a reference family. Always holds: the right answer is one kinship word, and an answer
+is judged by the last such word in it; a chain of kinship words is used only if all its paths through the family end in
+the same relation; names fit the kinship words; a story never gives two people the same name.
 
 Options: `data` (a published CSV, or a folder of them; else $SEASONED_DATA/clutrr; else generated), `hops` (a list of 2
 and 3: the lengths of the generated stories), `cases` (how many are generated), `train_share`. The seed decides the
@@ -40,13 +40,13 @@ from seasoned.types import Task
 OPTIONS = {"data": "", "hops": (2, 3), "cases": 1000, "train_share": 0.5}
 MOST_CASES = 100_000
 
-# Left: as people (and the release) write it; right: the word it stands for.
-_SAME = {
+# Spellings in answers and in the release, with the standard word.
+_SYNONYMS = {
     **{"mom": "mother", "mum": "mother", "dad": "father", "neice": "niece", "grandma": "grandmother"},
     **{"grandpa": "grandfather", "grand-son": "grandson", "grand-daughter": "granddaughter"},
     **{"grand-father": "grandfather", "grand-mother": "grandmother"},
 }
-# A longer word such as great-grandfather or step-brother is a word of its own, and so never taken for its last part.
+# A compound such as great-grandfather or step-brother matches as a whole, so its last part does not count alone.
 _KINSHIP = re.compile(
     r"(?<![\w-])(?:(?:great|half|step|god)[- ]?){0,4}"
     r"(?:(?:grand-?)?(?:father|mother|son|daughter)|brother|sister|husband|wife|uncle|aunt|nephew|niece|neice|cousin"
@@ -56,42 +56,42 @@ _KINSHIP = re.compile(
 
 
 def load(options: Mapping[str, Any], *, seed: int) -> Benchmark:
-    """Loads CLUTRR; see `load_benchmark`."""
-    set_to = check_options("clutrr", options, OPTIONS)
-    paths = find_data("clutrr", set_to["data"], (".csv",))
+    """Load CLUTRR; see `load_benchmark`."""
+    settings = check_options("clutrr", options, OPTIONS)
+    paths = find_data("clutrr", settings["data"], (".csv",))
     if paths:
         tasks = [_task(path, row) for path in paths for row in read_csv(path, ("story", "query", "target"))]
         source = named(paths)
     else:
-        tasks = _generated(set_to["hops"], set_to["cases"], seed)
-        source = f"generated stories of {' and '.join(map(str, set_to['hops']))} hops"
+        tasks = _generate(settings["hops"], settings["cases"], seed)
+        source = f"generated stories of {' and '.join(map(str, settings['hops']))} hops"
     return answer_benchmark(
-        "clutrr", tasks, score, Retrieval(k=3), seed=seed, share=set_to["train_share"], source=source
+        "clutrr", tasks, score, Retrieval(k=3), seed=seed, share=settings["train_share"], source=source
     )
 
 
 def score(text: str, data: Mapping[str, Any]) -> Scored:
-    """The last kinship word of the answer must be the right one."""
-    text = text.replace("\u2011", "-").replace("\u2010", "-")  # hyphens that only look otherwise
+    """Score an answer: its last kinship word must be the right one."""
+    text = text.replace("\u2011", "-").replace("\u2010", "-")  # other hyphens
     words = [kinship(m.group()) for m in _KINSHIP.finditer(text)]
     answer, gold = words[-1] if words else text.strip(), data.get("answer")
     return Scored(answer, None if gold is None else bool(words) and answer == kinship(str(gold)))
 
 
 def kinship(word: str) -> str:
-    """A kinship word in its one spelling: lower case, `-in-law` with hyphens, step- without one."""
+    """A kinship word in its standard spelling: lower case, `-in-law` with hyphens, step- without one."""
     plain = re.sub(r"[\s-]+", "-", word.strip().casefold())
     plain = re.sub(r"^(step|god)-", r"\1", plain)
-    return _SAME.get(plain, plain)
+    return _SYNONYMS.get(plain, plain)
 
 
-def _generated(hops: tuple[int, ...], cases: int, seed: int) -> list[Task]:
+def _generate(hops: tuple[int, ...], cases: int, seed: int) -> list[Task]:
     if not hops or not set(hops) <= {2, 3}:
         raise ConfigError(f"benchmark.hops should be a list of 2 and 3, but is {list(hops)}")
     if not 2 <= cases <= MOST_CASES:
         raise ConfigError(f"benchmark.cases should be from 2 to {MOST_CASES}, but is {cases}")
-    made = stories(cases, hops, random.Random(f"clutrr-cases-{seed}"))
-    return [_case(s.text, s.first, s.second, s.kin, None, f"{s.hops} hops") for s in made]
+    drawn = stories(cases, hops, random.Random(f"clutrr-cases-{seed}"))
+    return [_case(s.text, s.first, s.second, s.kin, None, f"{s.hops} hops") for s in drawn]
 
 
 def _task(path: Path, row: Row) -> Task:
@@ -104,7 +104,7 @@ def _task(path: Path, row: Row) -> Task:
         shown = values["query"][:60]
         raise DataError(f"{path}, line {row.line}: the query should be a pair of names, but is {shown!r}")
     target = values["target"].strip()
-    if target.isdecimal():  # a later release numbers the relations and has the word in a column of its own
+    if target.isdecimal():  # a later release numbers the relations and has the word in another column
         target = values.get("target_text", "").strip()
     if not _KINSHIP.fullmatch(target):
         raise DataError(f"{path}, line {row.line}: the target should be a kinship word, but is {target[:60]!r}")
@@ -139,7 +139,7 @@ class Story(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """The one answer of a chain, and which sexes its first person can have (True: male)."""
+    """The only answer of a chain, and the possible sexes of its first person (True: male)."""
 
     kin: str
     first_male: tuple[bool, ...]
@@ -155,12 +155,12 @@ class Person:
     children: list[Person] = field(default_factory=list)
 
     def siblings(self) -> list[Person]:
-        """Those who share the parents."""
+        """The other children of the parents."""
         return [c for c in self.parents[0].children if c is not self] if self.parents else []
 
 
 def relation(a: Person, b: Person) -> str | None:
-    """What `b` is to `a`, in one word; None where no word of the list fits."""
+    """The relation of `b` to `a` in one word; None if no word of the list fits."""
     spouse = [a.spouse] if a.spouse else []
     near = {
         ("husband", "wife"): spouse,
@@ -225,20 +225,20 @@ def chains(hops: int) -> dict[tuple[str, ...], Answer]:
 
 
 def stories(count: int, hops: Sequence[int], rng: random.Random) -> list[Story]:
-    """Makes so many stories of chains that are 2 or 3 long, in turn; a few may have the same text.
+    """Draw `count` stories from chains of the lengths in `hops`, in turn; a few may have the same text.
 
-    Answers are drawn evenly, then a chain that has that answer.
+    Answers are drawn uniformly, then a chain with that answer.
     """
     by_answer: dict[int, dict[str, list[tuple[str, ...]]]] = {h: defaultdict(list) for h in hops}
     for h in hops:
-        for kin, answer in chains(h).items():
-            by_answer[h][answer.kin].append(kin)
-    made: list[Story] = []
+        for kin, only in chains(h).items():
+            by_answer[h][only.kin].append(kin)
+    result: list[Story] = []
     for i in range(count):
         h = hops[i % len(hops)]
-        wanted = rng.choice(sorted(by_answer[h]))
-        made.append(_story(rng.choice(by_answer[h][wanted]), rng))
-    return made
+        answer = rng.choice(sorted(by_answer[h]))
+        result.append(_story(rng.choice(by_answer[h][answer]), rng))
+    return result
 
 
 def _story(kin: tuple[str, ...], rng: random.Random) -> Story:

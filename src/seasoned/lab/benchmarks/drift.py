@@ -1,9 +1,9 @@
-"""Drift: a private library that changes its behaviour on the way, so that what was learned becomes wrong.
+"""Drift: a private library that changes its behaviour during training, so that earlier lessons become wrong.
 
-The first training tasks are for version 1 of a library of the benchmark `library`; those after them, and the test
-tasks, are for version 2: the same names and meanings with other quirks. So a condition at the point of its curve where
-the change is (`curve = [60]`) shows what a memory is worth right after it, and one at 85 what it is worth 25 tasks
-later. With `version=1` the test tasks are for version 1: the level before.
+The first training tasks are for version 1 of a library of the benchmark `library`; later ones and the test tasks are
+for version 2, with the same names and meanings but other quirks. A condition at the point of its curve where the change
+happens (`curve = [60]`) shows the value of a memory right after it, and one at 85 its value 25 tasks later. With
+`version=1` the test tasks are for version 1, which shows the level before the change.
 
 Options: `before` (training tasks for version 1, 60), `version` of the test tasks, and those of `library`.
 """
@@ -23,31 +23,31 @@ OPTIONS = {**LIBRARY, "before": 60, "version": 2}
 
 
 def load(options: Mapping[str, Any], *, seed: int) -> Benchmark:
-    """Loads both versions of a seed's library; see `load_benchmark`."""
-    set_to = _options(options)
-    old, new = (generate(seed, version, set_to["tasks"]) for version in (1, 2))
-    pools = [split(tasks, name="drift", seed=seed, share=set_to["train_share"]) for _, tasks in (old, new)]
-    before = set_to["before"]
+    """Load both versions of a seed's library; see `load_benchmark`."""
+    settings = _options(options)
+    old, new = (generate(seed, version, settings["tasks"]) for version in (1, 2))
+    pools = [split(tasks, name="drift", seed=seed, share=settings["train_share"]) for _, tasks in (old, new)]
+    before = settings["before"]
     train = (*pools[0][0][:before], *pools[1][0][before:])
     source = f"{len(old[1])} tasks for {old[0].name}, which changes after {before} training tasks"
-    return code_benchmark("drift", (train, pools[set_to["version"] - 1][1]), (old[0], new[0]), set_to, source)
+    return code_benchmark("drift", (train, pools[settings["version"] - 1][1]), (old[0], new[0]), settings, source)
 
 
 def check(options: Mapping[str, Any], *, seed: int = 0) -> Check:
-    """Runs the reference solutions of both versions, and those of version 1 with version 2, where they are to fail."""
-    set_to = _options(options)
-    (old, first), (new, second) = (generate(seed, version, set_to["tasks"]) for version in (1, 2))
-    both = [check_tasks(library, tasks, set_to["unsafe"]) for library, tasks in ((old, first), (new, second))]
-    after = check_tasks(new, first, set_to["unsafe"])
+    """Run the reference solutions of both versions, and those of version 1 with version 2, which should fail."""
+    settings = _options(options)
+    (old, first), (new, second) = (generate(seed, version, settings["tasks"]) for version in (1, 2))
+    both = [check_tasks(library, tasks, settings["unsafe"]) for library, tasks in ((old, first), (new, second))]
+    after = check_tasks(new, first, settings["unsafe"])
     facts = (f"solutions for version 1 fail with version 2 at {after.total - after.good} of {after.total} tasks",)
     problems = (*both[0].problems, *both[1].problems)
     return Check(both[0].good + both[1].good, both[0].total + both[1].total, problems, both[0].source, 0, facts)
 
 
 def _options(options: Mapping[str, Any]) -> dict[str, Any]:
-    set_to = check_options("drift", options, OPTIONS)
-    if set_to["version"] not in (1, 2):
-        raise ConfigError(f"benchmark.version should be 1 or 2, but is {set_to['version']}")
-    if set_to["before"] < 0:
-        raise ConfigError(f"benchmark.before should be 0 or more training tasks, but is {set_to['before']}")
-    return set_to
+    settings = check_options("drift", options, OPTIONS)
+    if settings["version"] not in (1, 2):
+        raise ConfigError(f"benchmark.version should be 1 or 2, but is {settings['version']}")
+    if settings["before"] < 0:
+        raise ConfigError(f"benchmark.before should be 0 or more training tasks, but is {settings['before']}")
+    return settings

@@ -1,8 +1,9 @@
 """EMOJI: which of four symbols fits the feeling of a short text (ExpNote, section 4.1 and figure 7).
 
-Two sets of symbols: `emoji`, written as escapes such as \\U0001f631 as in the paper, and `codes`, two characters given
-to the feelings at random, so that nothing but experience can tell what one means. Always holds: the four candidates of
-a case stand for four different feelings, one of them is right, and no symbol of the prompts' worked cases is used.
+There are two sets of symbols: `emoji`, written as escapes such as \\U0001f631 as in the paper, and `codes`, two
+characters assigned to the feelings at random, so that only experience can tell their meaning. Always holds: the four
+candidates of a case stand for four different feelings, one of them is right, and no symbol of the prompts' worked cases
+is used.
 
 Options: `data` (JSON lines of text, emotion and perhaps id, or a folder of such files; else $SEASONED_DATA/emoji; else
 Seasoned's own texts), `symbols` ("emoji" or "codes"), `symbols_per_emotion` (codes only), `train_share`. The seed
@@ -42,7 +43,7 @@ _SYMBOLS = read_toml(DATA / "emoji_symbols.toml")
 EMOJI = {emotion: tuple(escapes) for emotion, escapes in _SYMBOLS["emoji"].items()}
 EXAMPLE_SYMBOLS: dict[str, str] = _SYMBOLS["examples"]
 EMOTIONS = tuple(EMOJI)
-# No vowels, so that no code is a word; no signs that are easily taken for each other (l and 1, o and 0, s and 5, ...).
+# No vowels, so that no code is a word; no signs that are easily confused (l and 1, o and 0, s and 5, ...).
 CODE_LETTERS = "cdfhjkmnprtvwx"
 CODE_DIGITS = "34679"
 FIRST_EMOJI = 0x1F300
@@ -51,28 +52,28 @@ _ESCAPE = re.compile(r"\\?[Uu]\+?0{0,4}([0-9A-Fa-f]{4,5})(?![0-9A-Fa-f])")
 
 
 def load(options: Mapping[str, Any], *, seed: int) -> Benchmark:
-    """Loads EMOJI; see `load_benchmark`."""
-    set_to = check_options("emoji", options, OPTIONS)
-    symbols = _symbols(set_to["symbols"], set_to["symbols_per_emotion"], seed)
-    paths = find_data("emoji", set_to["data"], (".jsonl",))
+    """Load EMOJI; see `load_benchmark`."""
+    settings = check_options("emoji", options, OPTIONS)
+    symbols = _symbols(settings["symbols"], settings["symbols_per_emotion"], seed)
+    paths = find_data("emoji", settings["data"], (".jsonl",))
     rows = distinct((row for path in paths or (OWN_TEXTS,) for row in _rows(path)), lambda row: row[1])
     tasks = [_task(*row, symbols=symbols, seed=seed) for row in rows]
-    share, retrieval = set_to["train_share"], Retrieval(k=1, on="thought")
-    source = f"{named(paths) or 'own texts'}; symbols: {set_to['symbols']}"
+    share, retrieval = settings["train_share"], Retrieval(k=1, on="thought")
+    source = f"{named(paths) or 'own texts'}; symbols: {settings['symbols']}"
     benchmark = answer_benchmark("emoji", tasks, score, retrieval, seed=seed, share=share, source=source)
-    if set_to["symbols"] == "codes":
+    if settings["symbols"] == "codes":
         return benchmark
     assert benchmark.heuristic is not None
     trigger, action = benchmark.heuristic
     examples = tuple(Example.model_validate(_as_emoji(example.model_dump())) for example in benchmark.examples)
-    # Emoji are escapes here, and what an action is held to takes no backslash.
+    # Emoji are escapes here, and `rule_begins` allows no backslash.
     return replace(benchmark, examples=examples, heuristic=(trigger, _as_emoji(action)), rule_begins="")
 
 
 def score(text: str, data: Mapping[str, Any]) -> Scored:
-    """The last of the candidates that the answer names must be the right one.
+    """Score an answer: the last candidate that it names must be the right one.
 
-    An emoji may be written as itself, as \\U0001f631 or as U+1F631; a code in any case.
+    An emoji may be written as itself, as \\U0001f631 or as U+1F631; a code in upper or lower case.
     """
     choices, gold = data.get("choices", []), data.get("answer")
     plain = _ESCAPE.sub(lambda m: chr(int(m[1], 16)) if int(m[1], 16) >= FIRST_EMOJI else m[0], text)
@@ -100,7 +101,7 @@ def _symbols(kind: str, per_emotion: int, seed: int) -> dict[str, tuple[str, ...
     rng = random.Random(f"emoji-codes-{seed}")
     letters = rng.sample(CODE_LETTERS, len(CODE_LETTERS))
     digits = {letter: rng.sample(CODE_DIGITS, len(CODE_DIGITS)) for letter in letters}
-    # A letter comes again only when all have been used: codes that share one are easily mixed up by a small model.
+    # A letter is reused only after all others, since a small model easily confuses codes that share one.
     codes = [letter + digits[letter][i] for i in range(len(CODE_DIGITS)) for letter in letters]
     drawn = codes[: per_emotion * len(EMOTIONS)]
     rng.shuffle(drawn)
@@ -134,7 +135,7 @@ def _task(given: object, text: str, emotion: str, *, symbols: Mapping[str, tuple
 
 
 def _as_emoji(words: Any) -> Any:
-    """Words of the prompts with emoji instead of the codes of the worked cases, also within a dictionary or tuple."""
+    """Texts of the prompts with emoji instead of the codes of the worked cases, also within a dictionary or tuple."""
     if isinstance(words, str):
         return _CODE.sub(lambda m: EXAMPLE_SYMBOLS.get(m.group(), m.group()), words)
     if isinstance(words, dict):

@@ -1,9 +1,9 @@
 """FEVER: whether a claim is supported, refuted, or neither by what an encyclopaedia says (Thorne et al. 2018; ExpeL 6).
 
-Reads claims in the form of FEVER's own files, and beside them pages and the misses that were recorded for them; the
-default is a small made-up world. `search.benchmark` has the options; `selected` is one more: so many claims as ReAct
-selects from the whole development file, 0 for all. Always holds: an answer is one of the three labels; the label of a
-claim is nowhere but in the task's data.
+Reads claims in the form of FEVER's own files, with pages and the recorded misses of searches; the default is a small
+made-up world. `search.benchmark` has the options, plus `selected`: the number of claims to select from the complete
+development file as ReAct does, 0 for all. Always holds: an answer is one of the three labels; only the task's data has
+the label of a claim.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ LABELS = ("SUPPORTS", "REFUTES", "NOT ENOUGH INFO")
 NO_LABEL = "That is no answer. It is one of Finish[SUPPORTS], Finish[REFUTES] and Finish[NOT ENOUGH INFO]."
 OPTIONS = {**SEARCH_OPTIONS, "selected": 0}
 SELECTED_FROM = 7405
-"""ReAct draws its claims from the first so many lines of the development file."""
+"""The number of lines at the beginning of the development file from which ReAct draws its claims."""
 
 _SPELLINGS = {
     **dict.fromkeys(("supports", "support", "supported"), "SUPPORTS"),
@@ -35,7 +35,7 @@ _SPELLINGS = {
 
 
 def judge(text: str, data: Mapping[str, Any]) -> dict[str, Any] | str:
-    """Whether the answer is the claim's label; a sentence if it is not a label at all."""
+    """Judge whether the answer is the claim's label; returns a sentence if it is not a label at all."""
     answer, gold = label(text), data.get("answer")
     if not answer:
         return NO_LABEL
@@ -48,8 +48,8 @@ def label(text: str) -> str:
     return _SPELLINGS.get(" ".join(re.findall(r"[^\W_]+", text.casefold())), "")
 
 
-def _selected(tasks: list[Task], set_to: Mapping[str, Any]) -> list[Task]:
-    count = set_to["selected"]
+def _select(tasks: list[Task], settings: Mapping[str, Any]) -> list[Task]:
+    count = settings["selected"]
     if count == 0:
         return tasks
     if not 0 < count <= SELECTED_FROM:
@@ -90,6 +90,6 @@ KIND = Kind(
     judge,
     OPTIONS,
     Calls((*CALLS.forms[:2], _FINISH)),
-    _selected,
+    _select,
 )
 load, check = KIND.load, KIND.check

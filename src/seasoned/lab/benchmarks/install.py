@@ -1,7 +1,7 @@
-"""Environments of benchmarks that need libraries of their own: virtual environments below the cache folder.
+"""Virtual environments below the cache folder, for benchmarks that need libraries of their own.
 
-Always holds: an environment has its name only once everything is in it and could be imported; making one that is there
-changes nothing; and versions are pinned, so that today's figures can be had again.
+Always holds: an environment gets its name only after everything is installed and can be imported; installing it again
+changes nothing; versions are pinned, so that results are reproducible.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from seasoned.llm.modelfile import cache_dir
 
 @dataclass(frozen=True)
 class Needs:
-    """What a benchmark's environment must have: the packages with their versions, and the modules to try.
+    """The needs of a benchmark's environment: packages with their versions, and modules to import as a test.
 
-    The environment is named after the packages. `beside` are more of them, which do not show in its name; `whole` is
-    False where the packages alone are installed, without what they ask for. `homes` are variables that name a folder
-    which the packages would else make in the user's home.
+    The environment is named after the packages. `beside` are more packages, not in the name; `whole` is False to
+    install the packages without their dependencies. `homes` are variables for folders that the packages would otherwise
+    make in the user's home.
     """
 
     packages: tuple[str, ...]
@@ -69,9 +69,9 @@ _NO_NETWORK = re.compile(
 
 
 def folder(name: str) -> Path:
-    """Where the environment of a benchmark lies, or will lie; ConfigError where it needs none.
+    """The folder of a benchmark's environment, whether or not it exists; ConfigError if the benchmark needs none.
 
-    Other versions are another environment.
+    Other versions have another folder.
     """
     if name not in NEEDS:
         raise ConfigError(f"the benchmark {name!r} needs no installation; those that do are {', '.join(NEEDS)}")
@@ -83,17 +83,17 @@ def interpreter(name: str) -> Path:
     python = _python(folder(name))
     if not python.exists():
         raise ConfigError(
-            f"{name} runs in an environment of its own, which is not on this machine yet: make it once with "
+            f"{name} runs in an environment of its own, which is not on this machine yet: install it once with "
             f"`seasoned bench install {name}`"
         )
     return python
 
 
 def install(name: str, *, progress: Progress, python: str = sys.executable) -> Path:
-    """Makes the environment of a benchmark unless it is there, and returns its Python.
+    """Make the environment of a benchmark unless it exists, and return its Python.
 
-    It is made beside its place and put there whole, so that it can be stopped at any moment and begun again. `python`
-    is what to make it from, for when there are no packages for the present Python yet.
+    It is made in a temporary folder and renamed when complete, so that the installation can be stopped at any moment
+    and begun again. `python` is the Python to use, for the case that the current one has no packages yet.
 
     Raises:
         ConfigError: the benchmark has no environment of its own, or there is no such Python.
@@ -116,15 +116,15 @@ def install(name: str, *, progress: Progress, python: str = sys.executable) -> P
         _run([python, "-m", "venv", "--without-pip", str(partial)], name, progress)
         pip = [*_pip(), "--python", str(_python(partial)), "install", "--disable-pip-version-check", "--no-input"]
         needs = NEEDS[name]
-        alone = () if needs.whole else ("--no-deps",)
-        _run([*pip, "--progress-bar", "off", *alone, *needs.beside, *needs.packages], name, progress)
-        _try(name, partial)
+        no_deps = () if needs.whole else ("--no-deps",)
+        _run([*pip, "--progress-bar", "off", *no_deps, *needs.beside, *needs.packages], name, progress)
+        _check_imports(name, partial)
         with suppress(OSError):  # another process was faster
             partial.rename(final)
     finally:
         shutil.rmtree(partial, ignore_errors=True)
     if not _python(final).exists():
-        raise InfrastructureError(f"{final} could not be given its name: delete it and install again")
+        raise InfrastructureError(f"the finished environment could not be renamed to {final}: delete it and try again")
     progress(f"{name} is installed in {final}")
     return _python(final)
 
@@ -138,13 +138,13 @@ def _pip() -> Sequence[str]:
         return pip_command()
     except ModelFileError as error:
         raise InfrastructureError(
-            f"pip makes the environment, and none was found: `{sys.executable} -m ensurepip --upgrade` installs it"
+            f"the environment needs pip, which is missing: `{sys.executable} -m ensurepip --upgrade` installs it"
         ) from error
 
 
 def _run(command: Sequence[str], name: str, progress: Progress) -> None:
-    """Runs a command and passes on what it says; its failure is a sentence."""
-    said: deque[str] = deque(maxlen=40)
+    """Run a command and report its progress; its failure is an error in one sentence."""
+    output: deque[str] = deque(maxlen=40)
     try:
         with subprocess.Popen(
             list(command), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace"
@@ -152,7 +152,7 @@ def _run(command: Sequence[str], name: str, progress: Progress) -> None:
             assert process.stdout is not None
             try:
                 for line in process.stdout:
-                    said.append(line.strip())
+                    output.append(line.strip())
                     if line.startswith(("Collecting", "Downloading", "Building", "Installing", "Successfully")):
                         progress(line.strip()[:120])
             except BaseException:
@@ -161,29 +161,29 @@ def _run(command: Sequence[str], name: str, progress: Progress) -> None:
     except OSError as error:
         raise ConfigError(f"{command[0]} cannot be run ({error.strerror})") from error
     if process.returncode:
-        everything, last = "\n".join(said), next((line for line in reversed(said) if line), "nothing")
-        if "No space left" in everything:
+        text, last = "\n".join(output), next((line for line in reversed(output) if line), "nothing")
+        if "No space left" in text:
             raise InfrastructureError(
                 f"there is no room for the environment of {name}: make room, or set SEASONED_CACHE"
             )
-        why = "is there a network, and does pip reach its index? " if _NO_NETWORK.search(everything) else ""
-        raise InfrastructureError(f"the environment of {name} could not be made: {why}pip said: {last[:300]}")
+        hint = "is there a network, and does pip reach its index? " if _NO_NETWORK.search(text) else ""
+        raise InfrastructureError(f"the environment of {name} could not be made: {hint}pip said: {last[:300]}")
 
 
-def _try(name: str, environment: Path) -> None:
+def _check_imports(name: str, environment: Path) -> None:
     command = [str(_python(environment)), "-c", "import " + ", ".join(NEEDS[name].modules)]
     env = {**os.environ, **dict.fromkeys(NEEDS[name].homes, str(environment))}
-    done = subprocess.run(command, capture_output=True, text=True, errors="replace", cwd=environment, env=env)
-    if done.returncode:
-        last = (done.stderr.strip().splitlines() or ["nothing"])[-1]
+    result = subprocess.run(command, capture_output=True, text=True, errors="replace", cwd=environment, env=env)
+    if result.returncode:
+        last = (result.stderr.strip().splitlines() or ["nothing"])[-1]
         raise InfrastructureError(
-            f"the packages of {name} are installed but do not work here: {last[:300]}. `--python` takes another Python"
+            f"the packages of {name} are installed but do not work here: {last[:300]}. Try another Python with --python"
         )
 
 
 def _sweep(final: Path) -> None:
-    """Deletes what an installation that was killed has left."""
-    for left in final.parent.glob(f"{final.name}.partial-*"):
+    """Delete the remains of killed installations."""
+    for remains in final.parent.glob(f"{final.name}.partial-*"):
         with suppress(OSError):
-            if time.time() - left.stat().st_mtime > _STALE_SECONDS:
-                shutil.rmtree(left, ignore_errors=True)
+            if time.time() - remains.stat().st_mtime > _STALE_SECONDS:
+                shutil.rmtree(remains, ignore_errors=True)

@@ -1,7 +1,7 @@
 """LETS: join three letters that are named by word and place (ExpNote, appendix A).
 
-The default is generated: 100 words of 4 to 10 letters, 3 different words and a place in each per case. Always holds:
-the answer is spelled by the words themselves, ordinals are right (1st, 2nd, 3rd, 11th), and no word of the prompts'
+Without data, cases are generated from 100 words of 4 to 10 letters, with 3 different words and a place in each. Always
+holds: the answer consists of the named letters, ordinals are right (1st, 2nd, 3rd, 11th), and no word of the prompts'
 worked cases is in the vocabulary.
 
 Options: `data` (a file of question, tab, answer per line as published, a CSV with the columns question and answer, or
@@ -35,23 +35,23 @@ _LETTERS = re.compile(r"[^\W\d_]+")
 
 
 def load(options: Mapping[str, Any], *, seed: int) -> Benchmark:
-    """Loads LETS; see `load_benchmark`."""
-    set_to = check_options("lets", options, OPTIONS)
-    paths = () if set_to["words"] else find_data("lets", set_to["data"], (".txt", ".tsv", ".csv"))
-    if set_to["words"] and set_to["data"]:
-        raise ConfigError("benchmark.data brings whole questions and benchmark.words a vocabulary: set one of the two")
+    """Load LETS; see `load_benchmark`."""
+    settings = check_options("lets", options, OPTIONS)
+    paths = () if settings["words"] else find_data("lets", settings["data"], (".txt", ".tsv", ".csv"))
+    if settings["words"] and settings["data"]:
+        raise ConfigError("benchmark.data has complete questions, benchmark.words a vocabulary: set one of the two")
     if paths:
         tasks, source = [task for path in paths for task in _published(path)], named(paths)
     else:
-        path = Path(set_to["words"] or OWN_WORDS).expanduser()
-        tasks = _generated(_vocabulary(path), set_to["cases"], seed)
-        source = f"generated from {set_to['words'] or 'own words'}"
-    share, retrieval = set_to["train_share"], Retrieval(k=3, share=0.01)
+        path = Path(settings["words"] or OWN_WORDS).expanduser()
+        tasks = _generate(_vocabulary(path), settings["cases"], seed)
+        source = f"generated from {settings['words'] or 'own words'}"
+    share, retrieval = settings["train_share"], Retrieval(k=3, share=0.01)
     return answer_benchmark("lets", tasks, score, retrieval, seed=seed, share=share, source=source)
 
 
 def score(text: str, data: Mapping[str, Any]) -> Scored:
-    """The letters of the answer must be equal to the right ones, case aside. Words around them are read past."""
+    """Score an answer: its letters must equal the right ones, except for case. Words around them are ignored."""
     answer, gold = _letters_of(text), data.get("answer")
     return Scored(answer, None if gold is None else bool(answer) and answer.casefold() == str(gold).casefold())
 
@@ -64,13 +64,13 @@ def ordinal(n: int) -> str:
 
 
 def question(words: Sequence[str], places: Sequence[int]) -> str:
-    """The question for words and the places (from 1) of the letters asked for."""
+    """The question for these words and places (from 1) of the letters."""
     parts = [f'the {ordinal(place)} letter of "{word}"' for word, place in zip(words, places, strict=True)]
     return f"Take {', '.join(parts[:-1])} and {parts[-1]}, and join them."
 
 
 def _letters_of(text: str) -> str:
-    """The letters an answer gives: the last quoted ones, else single letters at the end, else the last word."""
+    """The letters of an answer: the last quoted ones, else single letters at the end, else the last word."""
     quoted = ["".join(_LETTERS.findall(q)) for q in _QUOTED.findall(text)]
     if quoted and len(quoted[-1]) > 1:
         return quoted[-1]
@@ -88,8 +88,8 @@ def _vocabulary(path: Path) -> list[str]:
     for line, raw in read_lines(path):
         word = raw.strip()
         if not word.isalpha() or len(word) not in WORD_LETTERS:
-            wanted = f"one word of {WORD_LETTERS[0]} to {WORD_LETTERS[-1]} letters"
-            raise DataError(f"{path}, line {line}: {wanted} was expected, but {word[:40]!r} is there")
+            expected = f"one word of {WORD_LETTERS[0]} to {WORD_LETTERS[-1]} letters"
+            raise DataError(f"{path}, line {line}: {expected} was expected, but {word[:40]!r} is there")
         words.append(word)
     words = list(dict.fromkeys(words))
     if len(words) < WORDS_PER_CASE:
@@ -97,12 +97,12 @@ def _vocabulary(path: Path) -> list[str]:
     return words
 
 
-def _generated(words: Sequence[str], cases: int, seed: int) -> list[Task]:
+def _generate(words: Sequence[str], cases: int, seed: int) -> list[Task]:
     if not 2 <= cases <= MOST_CASES:
         raise ConfigError(f"benchmark.cases should be from 2 to {MOST_CASES}, but is {cases}")
     rng = random.Random(f"lets-cases-{seed}")
     tasks: dict[str, Task] = {}
-    # Twice as many draws as cases: a vocabulary too small for so many gives fewer, and never an endless loop.
+    # The draws are limited, so that a small vocabulary gives fewer cases instead of an endless loop.
     for _ in range(2 * cases):
         chosen = rng.sample(words, WORDS_PER_CASE)
         places = [rng.randint(1, len(word)) for word in chosen]
@@ -120,11 +120,11 @@ def _published(path: Path) -> list[Task]:
     else:
         rows = [(line, *raw.partition("\t")) for line, raw in read_lines(path)]
     tasks: list[Task] = []
-    for line, asked, tab, answer in rows:
+    for line, question_text, tab, answer in rows:
         if not tab:
             raise DataError(f"{path}, line {line}: expected a question, a tab and the answer, but found no tab")
-        if not asked.strip() or not answer.strip():
+        if not question_text.strip() or not answer.strip():
             raise DataError(f"{path}, line {line}: the question or the answer is empty")
-        text = " ".join(asked.split())
+        text = " ".join(question_text.split())
         tasks.append(Task(id=fresh_id("lets", None, text), text=text, data={"answer": answer.strip()}))
     return tasks

@@ -1,7 +1,7 @@
 """MBPP: short Python functions described in a sentence, each with three tests (Austin et al., 2021).
 
-The tasks come from a file of the user's with the rows of Reflexion's typed version: name, prompt, entry_point and test.
-Always holds: all tests are hidden; visible is the first one, and only where an attempt may write a second draft.
+The tasks come from a user's file with rows as in Reflexion's typed version: name, prompt, entry_point and test. Always
+holds: all tests are hidden; only the first one becomes visible, if an attempt may write a second draft.
 
 Options: `data` (a file of JSON lines; else $SEASONED_DATA/mbpp), `train_share`, `drafts` (1 is pass@1), `probes`,
 `unsafe`.

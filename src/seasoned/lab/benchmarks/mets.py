@@ -1,9 +1,9 @@
 """METS: the one medical entity of a post, and its type (Zhou et al. 2022; ExpNote, figure 6).
 
-Reads the CSV of METS-CoV (columns tweet_id, labels, and the text as preprocessed_text, tweet_content or full_text),
-which may not be passed on: there is no default, and the authors' own files hold the labels without the texts. A case is
-a post with exactly one entity of the four types; ExpNote's release also cut posts with several apart and dropped
-frequent entities, which is not done here. Always holds: the entity stands in the post, word for word.
+Reads the CSV of METS-CoV (columns tweet_id, labels, and the text as preprocessed_text, tweet_content or full_text). It
+may not be redistributed, so there is no default, and the authors' own files have the labels without the texts. A case
+is a post with exactly one entity of the four types; ExpNote's release also split posts with several entities and
+dropped frequent ones, which is not done here. Always holds: the entity occurs in the post, word for word.
 
 Options: `data` (the CSV, or a folder of its parts; else $SEASONED_DATA/mets), `train_share`.
 """
@@ -32,9 +32,9 @@ _TOKEN = re.compile(r"\w+")
 
 
 def load(options: Mapping[str, Any], *, seed: int) -> Benchmark:
-    """Loads METS; see `load_benchmark`."""
-    set_to = check_options("mets", options, OPTIONS)
-    paths = find_data("mets", set_to["data"], (".csv",))
+    """Load METS; see `load_benchmark`."""
+    settings = check_options("mets", options, OPTIONS)
+    paths = find_data("mets", settings["data"], (".csv",))
     if not paths:
         raise DataError(
             "the benchmark mets needs the CSV file of METS-CoV (columns tweet_id, labels, preprocessed_text), which "
@@ -63,11 +63,13 @@ def load(options: Mapping[str, Any], *, seed: int) -> Benchmark:
         why = f"; the labels of {unread} lines could not be read" if unread else ""
         raise DataError(f"{named(paths)}: no post has exactly one entity of type {', '.join(TYPES)}{why}")
     source = named(paths) + (f"; {unread} lines whose labels cannot be read left out" if unread else "")
-    return answer_benchmark("mets", tasks, score, Retrieval(k=3), seed=seed, share=set_to["train_share"], source=source)
+    return answer_benchmark(
+        "mets", tasks, score, Retrieval(k=3), seed=seed, share=settings["train_share"], source=source
+    )
 
 
 def score(text: str, data: Mapping[str, Any]) -> Scored:
-    """Entity and type must be equal to the right ones; case, brackets, quotes and spaces make no difference."""
+    """Score an answer: entity and type must equal the right ones, except for case, brackets, quotes and spaces."""
     entity, kind = _pair(text)
     answer = f"({entity}, {kind})" if kind else text.strip()
     gold = data.get("answer")
@@ -90,8 +92,8 @@ def _plain(entity: str) -> tuple[str, ...]:
     return tokens or (entity.strip().casefold(),)
 
 
-def _stands_in(words: tuple[str, ...], text: tuple[str, ...]) -> bool:
-    """Whether the words occur in a row. Labels are of texts whose signs were set apart; the given one's may not be."""
+def _contains(words: tuple[str, ...], text: tuple[str, ...]) -> bool:
+    """Whether the words occur in a row; punctuation is ignored, since labels come from texts with separated signs."""
     return any(text[i : i + len(words)] == words for i in range(len(text) - len(words) + 1))
 
 
@@ -101,14 +103,14 @@ def _type(kind: str) -> str:
 
 
 def _cases(path: Path, row: Row) -> list[Task]:
-    """The case of a row; none where it has no or several entities of the four types."""
+    """The case of a row; [] if it has no or several entities of the four types."""
     values = row.values
     text = " ".join(next((text for name in _TEXTS if (text := values.get(name))), "").split())
     labels = _entities(values["labels"])
     if not text or len({(_plain(entity), kind) for entity, kind in labels}) != 1:
         return []
     entity, kind = labels[0]
-    if not _stands_in(_plain(entity), _plain(text)):
+    if not _contains(_plain(entity), _plain(text)):
         return []
     gold = f"({entity}, {kind})"
     return [Task(id=fresh_id("mets", values.get("tweet_id"), text), text=text, data={"answer": gold})]

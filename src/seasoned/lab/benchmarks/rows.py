@@ -1,9 +1,9 @@
-"""Safe reading of data that somebody else wrote: JSON, JSON lines, CSV, lines, and Python literals in a field.
+"""Safe reading of untrusted data: JSON, JSON lines, CSV, lines, and Python literals in a field.
 
 A path that begins with `hf:` names a Hugging Face dataset, whose rows are read like those of a file.
 
-Always holds: nothing in a file is ever run or unpickled; a file that cannot be read is a `DataError` that names the
-file, the line and what was expected; every text returned is valid Unicode.
+Always holds: nothing in a file is ever run or unpickled; an unreadable file is a `DataError` that names the file, the
+line and the expected content; every returned text is valid Unicode.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ from seasoned.files import MAX_FILE_BYTES, read_file, read_text
 from seasoned.lab.benchmarks.hub import dataset_lines, is_dataset
 
 MAX_FIELD = 100_000
-"""Characters of one field (CSV) or one line (JSON lines) above which a file is refused."""
+"""The most characters of a field (CSV) or a line (JSON lines); a file with more is an error."""
 
 _SHOWN = 3
 
 
 class Row(NamedTuple):
-    """One row: the line it begins on, counted from 1, and its values by column."""
+    """One row: its first line, counted from 1, and its values by column."""
 
     line: int
     values: dict[str, Any]
 
 
 def read_lines(path: Path | str) -> list[tuple[int, str]]:
-    """The lines of a text that are not blank, with their numbers from 1. DataError as `read_text`, or without any."""
+    """The non-blank lines of a text, with their numbers from 1; DataError as in `read_text`, or if there are none."""
     numbered = dataset_lines(path) if is_dataset(path) else enumerate(read_text(Path(path)).split("\n"), 1)
     lines = [(n, line) for n, line in numbered if line.strip()]
     if not lines:
@@ -47,7 +47,7 @@ def read_jsonl(path: Path | str, required: Sequence[str]) -> list[Row]:
     """The rows of a file with one JSON object per line, each with the `required` names.
 
     Raises:
-        DataError: As for `read_lines`; or lines are no JSON objects or lack a name (the first of them are named).
+        DataError: As in `read_lines`; or lines are not JSON objects or lack a name (the message lists the first).
     """
     rows: list[Row] = []
     faults: list[str] = []
@@ -81,31 +81,31 @@ def _object(line: str) -> tuple[dict[str, Any], str]:
 
 
 def read_json(path: Path, kind: type[dict[str, Any]] | type[list[Any]], most: int = MAX_FILE_BYTES) -> Any:
-    """The one JSON value of a file; DataError where it cannot be read, is larger, or holds no JSON of this kind."""
-    wanted = "a JSON array" if kind is list else "a JSON object"
+    """The JSON value of a file; DataError if the file is unreadable or too large, or has another kind of JSON."""
+    expected = "a JSON array" if kind is list else "a JSON object"
     try:
         value = json.loads(read_file(path, most, advice="use a smaller set").decode("utf-8-sig"))
     except (ValueError, RecursionError) as e:
-        raise DataError(f"{path} should hold {wanted}, but is not valid JSON in UTF-8 ({e})") from e
+        raise DataError(f"{path} should hold {expected}, but is not valid JSON in UTF-8 ({e})") from e
     if not isinstance(value, kind):
-        raise DataError(f"{path} should hold {wanted}, but holds a {type(value).__name__}")
+        raise DataError(f"{path} should hold {expected}, but holds a {type(value).__name__}")
     return value
 
 
 def read_csv(path: Path | str, required: Sequence[str]) -> list[Row]:
-    """The rows of a CSV file whose first line names the columns, apart by commas, or by tabs where it has no comma.
+    """The rows of a CSV file whose first line names the columns, separated by commas, or by tabs if it has no comma.
 
-    Every value is a text; there must be the columns `required`.
+    Every value is a text; the columns `required` must exist.
 
     Raises:
-        DataError: As for `read_lines`; a column is missing (named, with what was found); a line is broken or too long.
+        DataError: As in `read_lines`; a column is missing (the message names it); a line is broken or too long.
     """
     if is_dataset(path):
         return [Row(line, {k: _as_text(v) for k, v in values.items()}) for line, values in read_jsonl(path, required)]
     text = read_text(Path(path))
     first = text.lstrip().partition("\n")[0]
-    apart = "\t" if "\t" in first and "," not in first else ","
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=apart, strict=True)
+    delimiter = "\t" if "\t" in first and "," not in first else ","
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     header: list[str] = []
     rows: list[Row] = []
     last = 0
@@ -117,8 +117,8 @@ def read_csv(path: Path | str, required: Sequence[str]) -> list[Row]:
             if not header:
                 header = [f.strip() for f in fields]
                 if missing := ", ".join(name for name in required if name not in header):
-                    wanted = f"{path} should have the columns {', '.join(required)}"
-                    raise DataError(f"{wanted}; {missing} missing, found {', '.join(header)}")
+                    expected = f"{path} should have the columns {', '.join(required)}"
+                    raise DataError(f"{expected}; {missing} missing, found {', '.join(header)}")
                 continue
             if len(fields) != len(header):
                 raise DataError(f"{path}, line {line}: {len(fields)} fields, but the header has {len(header)}")
@@ -133,7 +133,7 @@ def read_csv(path: Path | str, required: Sequence[str]) -> list[Row]:
 
 
 def _as_text(value: Any) -> str:
-    """A value of a dataset as a CSV file would have it."""
+    """A value of a dataset in the form of a CSV file."""
     return value if isinstance(value, str) else "" if value is None else json.dumps(value, ensure_ascii=False)
 
 
@@ -155,6 +155,6 @@ def read_literal(text: str) -> Any:
 
 
 def _check_texts(value: Any) -> None:
-    """Raises UnicodeEncodeError where a text in `value` has half of a surrogate pair: no store could keep it."""
+    """Raise UnicodeEncodeError if a text in `value` has half of a surrogate pair, which no store can keep."""
     flat = json.dumps(value, ensure_ascii=False, skipkeys=True, default=lambda v: list(v) if isinstance(v, set) else "")
     flat.encode("utf-8")

@@ -1,10 +1,10 @@
-"""Processes that hold an environment of their own: started, asked, stopped, and replaced when they fail.
+"""Worker processes with environments of their own: started, asked, stopped, and replaced when they fail.
 
-A worker is a program that reads one JSON object a line and answers each with one, as `serving.py` does: the same "id"
-and its values, or "error" (a sentence) and "kind". Reply 0 comes unasked, once it is ready. An `Episode` holds a worker
-from the beginning of a task to its end. Always holds: a line that is not such a reply is skipped; a worker that dies or
-hangs is killed, and that is an InfrastructureError, never an answer; none outlives this process or is forgotten; and
-none gets the keys of the user's environment.
+A worker is a program that reads one JSON object per line and answers each with one, as `serving.py` does: the same "id"
+and its values, or "error" (a sentence) and "kind". It sends reply 0 without a request when it is ready. An `Episode`
+holds a worker from the beginning of a task to its end. Always holds: a line that is not such a reply is skipped; a
+worker that dies or hangs is killed, which is an InfrastructureError, never an answer; no worker outlives this process
+or gets the keys in the user's environment.
 """
 
 from __future__ import annotations
@@ -32,19 +32,19 @@ T = TypeVar("T")
 Result = TypeVar("Result")
 AT_ONCE = 2
 MAX_LINE = 1 << 20
-"""Characters of one line of a worker; a longer one comes in pieces, which are no JSON."""
+"""The most characters of a worker's line; a longer one is split, and its pieces are not JSON."""
 SERVING = Path(__file__).parent / "serving.py"
 """The program that serves an engine file."""
 PASSED_ON = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "TEMP", "TMP", "SYSTEMROOT", "LD_LIBRARY_PATH")
-"""Variables a worker gets. The rest of the user's environment, keys among it, is none of its business."""
+"""The user's variables that a worker gets; others may be keys."""
 
 
 def engine_workers(
     benchmark: str, python: str, engine: Path, *, name: str, timeout: float, environ: Mapping[str, str] | None = None
 ) -> Workers:
-    """The processes of an engine file; none is started yet.
+    """The workers of an engine file, not yet started.
 
-    They are run by this Python, or where none is named, by that of the benchmark's environment.
+    They run with `python`, or by default with the Python of the benchmark's environment.
 
     Raises:
         ConfigError: there is no such environment.
@@ -54,7 +54,7 @@ def engine_workers(
 
 
 def at_once(work: Callable[[T], Result], items: Iterable[T]) -> list[Result]:
-    """Do something with the items, two at a time: each takes an engine of its own."""
+    """Call `work` for each item, two at a time, each with an engine of its own."""
     with ThreadPoolExecutor(min(AT_ONCE, os.cpu_count() or 1)) as pool:
         return list(pool.map(work, items))
 
@@ -68,17 +68,17 @@ class Worker:
     """One process. `uses` counts the times it was taken from its pool."""
 
     def __init__(self, command: Sequence[str], name: str, timeout: float, environ: Mapping[str, str]) -> None:
-        """Starts the process and waits until it is ready.
+        """Start the process and wait until it is ready.
 
         Raises:
-            ConfigError: there is no such program, or it said that it lacks something.
+            ConfigError: there is no such program, or it reports that something is missing.
             InfrastructureError: it died, or was not ready in time.
         """
         self.uses = 0
         self.versions: dict[str, str] = {}
         self._name, self._timeout = name, timeout
         self._asked = 0
-        self._said: deque[str] = deque(maxlen=5)
+        self._output: deque[str] = deque(maxlen=5)
         self._replies: queue.SimpleQueue[dict[str, Any] | None] = queue.SimpleQueue()
         try:
             self._process = subprocess.Popen(
@@ -99,8 +99,8 @@ class Worker:
         assert self._process.stdout is not None
         assert self._process.stderr is not None
         self._readers = [
-            threading.Thread(target=_read, args=(self._process.stdout, self._said, self._replies), daemon=True),
-            threading.Thread(target=_read, args=(self._process.stderr, self._said), daemon=True),
+            threading.Thread(target=_read, args=(self._process.stdout, self._output, self._replies), daemon=True),
+            threading.Thread(target=_read, args=(self._process.stderr, self._output), daemon=True),
         ]
         for reader in self._readers:
             reader.start()
@@ -112,7 +112,7 @@ class Worker:
 
     @property
     def pid(self) -> int:
-        """The number of the process."""
+        """The id of the process."""
         return self._process.pid
 
     @property
@@ -121,11 +121,11 @@ class Worker:
         return bool(self._stop.alive) and self._process.poll() is None
 
     def ask(self, do: str, **values: Any) -> dict[str, Any]:
-        """Sends one request and waits for its reply.
+        """Send one request and wait for its reply.
 
         Raises:
-            DataError: the worker answered that it cannot do that.
-            InfrastructureError: it died, or did not answer in time; it is stopped then.
+            DataError: the worker replied with an error.
+            InfrastructureError: it died, or did not reply in time; it is then stopped.
         """
         self._asked += 1
         line = json.dumps({"id": self._asked, "do": do, **values}) + "\n"
@@ -138,7 +138,7 @@ class Worker:
         return self._reply(self._asked)
 
     def close(self) -> None:
-        """Stops the process. May be called again."""
+        """Stop the process. May be called again."""
         self._stop()
 
     def _reply(self, number: int) -> dict[str, Any]:
@@ -159,13 +159,13 @@ class Worker:
     def _failed(self, how: str) -> InfrastructureError:
         self.close()
         for reader in self._readers:
-            reader.join(timeout=1.0)  # its last words may still be on their way
-        last = " | ".join(self._said)[-300:]
+            reader.join(timeout=1.0)  # its last output may still be unread
+        last = " | ".join(self._output)[-300:]
         return InfrastructureError(f"{self._name} {how}" + (f"; it last said: {last}" if last else ""))
 
 
 class Workers:
-    """The workers of one benchmark: as many as are in use at once, and those that wait to be used again."""
+    """The workers of one benchmark: one for each task in progress, and idle ones for later tasks."""
 
     def __init__(
         self,
@@ -176,14 +176,14 @@ class Workers:
         recycle: int = 40,
         environ: Mapping[str, str] | None = None,
     ) -> None:
-        """Starts nothing yet.
+        """Start nothing yet.
 
         Args:
             command: the program and its arguments.
-            name: what it is, for errors.
-            timeout: seconds that any one answer may take.
-            recycle: uses after which a worker is replaced, since engines leak.
-            environ: variables it gets beside `PASSED_ON`.
+            name: the program's name, for errors.
+            timeout: the most seconds for one reply.
+            recycle: uses after which a worker is replaced, since engines leak memory.
+            environ: variables for the worker, in addition to `PASSED_ON`.
         """
         self._worker = partial(Worker, tuple(command), name, timeout, dict(environ or {}))
         self._recycle = recycle
@@ -202,7 +202,7 @@ class Workers:
                 return worker
 
     def give(self, worker: Worker) -> None:
-        """Gives a worker back."""
+        """Return a worker."""
         if not worker.alive or worker.uses >= self._recycle:
             worker.close()
             return
@@ -211,7 +211,7 @@ class Workers:
 
     @contextmanager
     def lent(self) -> Iterator[Worker]:
-        """A worker for the length of a block."""
+        """A worker for the duration of a block."""
         worker = self.take()
         try:
             yield worker
@@ -219,7 +219,7 @@ class Workers:
             self.give(worker)
 
     def close(self) -> None:
-        """Stops the workers that wait."""
+        """Stop the idle workers."""
         with self._lock:
             idle, self._idle = self._idle, []
         for worker in idle:
@@ -227,25 +227,25 @@ class Workers:
 
 
 class Episode:
-    """A worker for one task, from `begin` to `close`, and what was asked of it.
+    """A worker for one task, from `begin` to `close`, and its requests.
 
-    An engine whose answers follow from what it was asked can be brought to the same place again. So a worker that fails
-    is replaced once, and the other is asked the same from the beginning; only then is it an InfrastructureError.
+    The engine must be deterministic: a worker that fails is replaced once, and the new one gets all requests again.
+    Only if that fails, too, it is an InfrastructureError.
     """
 
     def __init__(self, workers: Workers) -> None:
-        """Takes no worker yet."""
+        """Take no worker yet."""
         self._workers = workers
         self._worker: Worker | None = None
         self._asked: list[tuple[str, dict[str, Any]]] = []
 
     @property
     def pid(self) -> int | None:
-        """The number of the worker's process, while there is one."""
+        """The id of the worker's process, if there is one."""
         return self._worker.pid if self._worker else None
 
     def begin(self, do: str, **values: Any) -> dict[str, Any]:
-        """Ends the task before, takes a worker and asks it the first thing; errors as of `ask`, which end the task."""
+        """End the previous task, take a worker and send its first request; errors are as in `ask` and end the task."""
         self.close()
         try:
             return self.ask(do, **values)
@@ -254,11 +254,11 @@ class Episode:
             raise
 
     def ask(self, do: str, **values: Any) -> dict[str, Any]:
-        """Asks the worker.
+        """Send a request to the worker.
 
         Raises:
-            DataError: the worker answered that it cannot do that; the task can go on.
-            InfrastructureError: it failed, and the one in its place did too.
+            DataError: the worker replied with an error; the task can go on.
+            InfrastructureError: the worker and its replacement failed.
         """
         self._asked.append((do, values))
         try:
@@ -275,7 +275,7 @@ class Episode:
             raise
 
     def close(self) -> None:
-        """Ends the task and gives its worker back. May be called again."""
+        """End the task and return its worker. May be called again."""
         worker, self._worker, self._asked = self._worker, None, []
         if worker is not None:
             self._workers.give(worker)
@@ -287,8 +287,8 @@ class Episode:
         return reply
 
 
-def _read(stream: IO[str], said: deque[str], replies: queue.SimpleQueue[dict[str, Any] | None] | None = None) -> None:
-    """Reads a stream to its end: its replies go into the queue, then None; other lines are what the worker said."""
+def _read(stream: IO[str], output: deque[str], replies: queue.SimpleQueue[dict[str, Any] | None] | None = None) -> None:
+    """Read a stream to its end: replies go into the queue, then None; other lines are the worker's output."""
     with contextlib.suppress(OSError, ValueError), stream:
         while line := stream.readline(MAX_LINE):
             try:
@@ -298,7 +298,7 @@ def _read(stream: IO[str], said: deque[str], replies: queue.SimpleQueue[dict[str
             if replies and isinstance(reply, dict):
                 replies.put(reply)
             else:
-                said.append(line.strip()[:200])
+                output.append(line.strip()[:200])
     if replies:
         replies.put(None)
 

@@ -29,7 +29,7 @@ HEADING = (
 )
 FIXED = "Lines that had to be changed before, and what worked:"
 STALE = "it no longer holds"
-_USED_OF = 6
+_USAGE_CALLS = 6  # successful calls of a function whose usage is explored
 _WORD = re.compile(r"[A-Za-z_]\w{0,80}")
 
 
@@ -115,7 +115,7 @@ class Facts:
         """Run the facts of a pool again; one that no longer holds is disabled, and its new result becomes a fact.
 
         Raises:
-            ConfigError: there is no library or no sandbox.
+            ConfigError: the library cannot be imported, or no sandbox works.
         """
         sandbox = self.open()
         if sandbox is None:
@@ -130,19 +130,19 @@ class Facts:
             if not fact.call or not fact.runs or fact.library not in ("", sandbox.library.name):
                 skipped += 1
                 continue
-            now = run_fact(sandbox, fact.same)
-            if now is not None and now.outcome == fact.outcome:
+            new = run_fact(sandbox, fact.same)
+            if new is not None and new.outcome == fact.outcome:
                 held += 1
                 if _is_older(lesson, sandbox) and not lesson.pinned:
                     data = {**lesson.data, "version": sandbox.version}
                     pool.update(lesson.model_copy(update={"data": data}), why="it still holds")
                 continue
-            instead = now.outcome if now is not None else "nothing that can be compared"
+            instead = new.outcome if new is not None else "nothing that can be compared"
             stale.append((lesson, instead))
             _put_aside(lesson, instead, sandbox.version, pool)
-            if now is not None and not lesson.pinned:
-                new = lesson_of(replace(now, usage=fact.usage), lesson.sources)
-                pool.add(new, why="what came instead of a fact that no longer holds")
+            if new is not None and not lesson.pinned:
+                new_lesson = lesson_of(replace(new, usage=fact.usage), lesson.sources)
+                pool.add(new_lesson, why="what came instead of a fact that no longer holds")
         return Checked(held, tuple(stale), skipped)
 
     def open(self, version: str = "") -> Sandbox | None:
@@ -178,10 +178,9 @@ class Facts:
         for fact, sources in facts:
             old = stored.get(fact.same)
             if old is not None and not (pool.taken_away(old) and not _is_stale(old)):
-                before = fact_of(old)
-                if before.outcome == fact.outcome and old.status == "active":
-                    continue
                 if old.status == "active":
+                    if fact_of(old).outcome == fact.outcome:
+                        continue
                     _put_aside(old, fact.outcome, fact.version, pool)
             elif old is not None or (
                 fact.same not in fresh and counts.get(fact.function, 0) >= self.keep and not fact.usage
@@ -201,13 +200,13 @@ def read_facts(text: str) -> list[Fact]:
 def choose(lessons: Sequence[Lesson], most: int, words: Set[str] = frozenset()) -> list[Lesson]:
     """The most informative facts of one function: different forms of outcomes first, then of calls.
 
-    Facts whose call has one of the `words`, such as the name of a parameter or None, come before others. If some show
-    how it is used, only two of those are chosen. If no call returned anything, the most informative error is chosen.
+    Facts whose call has one of the `words`, such as the name of a parameter or None, come before others. If some facts
+    show how the function is used, only two of those are chosen. If no call returned anything, one error is chosen.
     """
     facts = [(lesson, fact_of(lesson)) for lesson in lessons]
-    bare = [pair for pair in facts if not pair[1].setup or len(pair[1].setup) > 1]
-    gave = sorted(
-        (pair for pair in bare if not pair[1].error and not pair[1].usage and pair[1].value != "None"),
+    candidates = [pair for pair in facts if not pair[1].setup or len(pair[1].setup) > 1]
+    returned = sorted(
+        (pair for pair in candidates if not pair[1].error and not pair[1].usage and pair[1].value != "None"),
         key=lambda pair: (words.isdisjoint(_WORD.findall(pair[1].call)), _size(pair)),
     )
     raised = sorted((pair for pair in facts if pair[1].error), key=lambda pair: (-len(pair[1].error), _size(pair)))
@@ -215,7 +214,7 @@ def choose(lessons: Sequence[Lesson], most: int, words: Set[str] = frozenset()) 
     shapes: set[str] = set()
     forms = (lambda f: _shape(f.value), lambda f: _shape("; ".join(f.same)), lambda f: f.text)
     for form in forms:
-        for pair in gave if len(chosen) < 2 or form is not forms[-1] else ():
+        for pair in returned if len(chosen) < 2 or form is not forms[-1] else ():
             if len(chosen) < most and pair not in chosen and (shape := form(pair[1])) not in shapes:
                 shapes.add(shape)
                 chosen.append(pair)
@@ -232,7 +231,7 @@ def _size(pair: tuple[Lesson, Fact]) -> tuple[bool, int, int]:
 
 
 def _shape(text: str) -> str:
-    """The form of a text: all numbers except 0 are alike, words stay."""
+    """The form of a text: each number except 0 becomes 1, words stay."""
     return re.sub(r"\d+", lambda number: "1" if number[0].strip("0") else "0", text)
 
 
@@ -297,13 +296,13 @@ def _agreed(sandbox: Sandbox, facts: Sequence[tuple[Fact, tuple[str, ...]]]) -> 
 def _used(
     sandbox: Sandbox, facts: Sequence[tuple[Fact, tuple[str, ...]]], texts: Sequence[str]
 ) -> list[tuple[Fact, tuple[str, ...]]]:
-    """Facts on how functions are used, from up to three successful calls of each."""
-    some: dict[str, list[Fact]] = {}
+    """Facts on how functions are used, from some successful calls of each."""
+    successes: dict[str, list[Fact]] = {}
     for fact, _ in facts:
-        own = some.setdefault(fact.function, [])
-        if not fact.error and len(own) < _USED_OF and fact not in own:
-            own.append(fact)
-    return [(usage, ()) for own in some.values() for usage in find_usages(sandbox, own, texts)]
+        of_function = successes.setdefault(fact.function, [])
+        if not fact.error and len(of_function) < _USAGE_CALLS and fact not in of_function:
+            of_function.append(fact)
+    return [(usage, ()) for each in successes.values() for usage in find_usages(sandbox, each, texts)]
 
 
 def _is_stale(lesson: Lesson) -> bool:
@@ -311,14 +310,14 @@ def _is_stale(lesson: Lesson) -> bool:
 
 
 def _put_aside(lesson: Lesson, instead: str, version: str, pool: ExperiencePool) -> None:
-    """Disable a fact that no longer holds, noting the new result; a pinned one stays."""
+    """Disable a fact that no longer holds, and record the new result; a pinned one stays."""
     if not lesson.pinned:
         data = {**lesson.data, "instead": instead, "instead_version": version}
         pool.update(lesson.model_copy(update={"status": "disabled", "data": data}), why=f"{STALE}: {instead}"[:300])
 
 
 def _add_mends(mends: Sequence[tuple[str, str, str, str]], pool: ExperiencePool) -> None:
-    """Store line changes that worked, each once."""
+    """Store changed lines that worked, each once."""
     texts = {lesson.text for lesson in pool.lessons("fact", status=None)}
     for function, before, after, source in mends:
         text = f"- {before}\n+ {after}"

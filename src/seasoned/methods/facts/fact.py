@@ -1,7 +1,7 @@
 """A fact: a call of a library function and its result or error, as a lesson that can be run again.
 
-Always holds: a fact is one call, after at most a few lines that make its object; facts are read from attempts, doctests
-and pytest reports without running anything, and reading never raises.
+Always holds: a fact is one call, after at most a few lines that make its object; reading facts from attempts, doctests
+and pytest reports runs nothing and never raises an error.
 """
 
 from __future__ import annotations
@@ -18,22 +18,22 @@ from seasoned.text import LIMIT, clean
 from seasoned.trust import mask
 from seasoned.types import Lesson, Trajectory
 
-LONGEST = 300
-"""Characters of a call and of its outcome; a longer call is no fact, a longer outcome is shortened."""
+MAX_CHARS = 300
+"""Characters of a call and of its outcome; a longer call is not a fact, a longer outcome is shortened."""
 
-_SETUP = 6
+_MAX_SETUP = 6  # lines before the call
 _ADDRESS = re.compile(r"\b0x[0-9a-fA-F]{4,}\b")
 _MASKED = re.compile(r"\[masked:|0x\.\.")
 _PROMPT = re.compile(r"^[ \t]*>>> ?(.*)$")
-_MORE = re.compile(r"^[ \t]*\.\.\. ?(.*)$")
-_USUAL = frozenset(vars(builtins))
+_CONTINUATION = re.compile(r"^[ \t]*\.\.\. ?(.*)$")
+_BUILTINS = frozenset(vars(builtins))
 _WHERE = re.compile(r"^E?[ \t]*\+[ \t]+where (.{1,300}) = ((?:[A-Za-z_]\w{0,60}\.){0,4}[A-Za-z_]\w{0,60}\(.{0,300}\))$")
 _RAISED = re.compile(r"^[A-Za-z_][\w.]{0,80}(?:Error|Exception|Exit|Interrupt|Warning)(?::.*)?$")
 
 
 @dataclass(frozen=True)
 class Fact:
-    """A call, the lines before it, and its result as text; or what it raised, if `error` is not ""."""
+    """A call, the lines before it, and its result as text, or its exception in `error`."""
 
     function: str
     call: str
@@ -62,7 +62,7 @@ class Fact:
 
     @property
     def runs(self) -> bool:
-        """Whether it can be run again, as nothing in it is masked."""
+        """Whether it can be run again: nothing in it is masked."""
         return not _MASKED.search(self.text)
 
 
@@ -73,7 +73,7 @@ def make_fact(row: Mapping[str, Any]) -> Fact | None:
     texts = [call, value, error, *(setup if isinstance(setup, list | tuple) else [None])]
     if not all(isinstance(text, str) for text in texts) or not isinstance(call, str) or not (value or error):
         return None
-    if len(call) > LONGEST or len(setup) > _SETUP or any(len(line) > LONGEST for line in setup) or not is_call(call):
+    if len(setup) > _MAX_SETUP or any(len(line) > MAX_CHARS for line in (call, *setup)) or not is_call(call):
         return None
     function = row.get("function")
     return Fact(
@@ -94,15 +94,15 @@ def is_call(text: str) -> bool:
 
 
 def called(call: str) -> str:
-    """The name of the called function: `money` in `money(3)` and in `int(money(3).split()[0])`; "" if there is none."""
+    """The name of the called function: `money` in `money(3)` and in `int(money(3).split()[0])`; "" without a call."""
     try:
         tree = ast.parse(call, mode="eval")
     except (SyntaxError, ValueError, MemoryError, RecursionError):
         return ""
     names = [ast.unparse(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)]
     plain = [name for name in names if re.fullmatch(r"[A-Za-z_][\w.]*", name)]
-    own = [name for name in plain if name.partition(".")[0] not in _USUAL]
-    return (own or plain or [""])[0]
+    others = [name for name in plain if name.partition(".")[0] not in _BUILTINS]
+    return (others or plain or [""])[0]
 
 
 def harvest(trajectory: Trajectory) -> Iterator[Fact]:
@@ -127,13 +127,13 @@ def read_doctests(text: str) -> list[Fact]:
     lines = [*text[: 50 * LIMIT].splitlines(), ""]
     place = 0
     while place < len(lines):
-        begin = _PROMPT.match(lines[place])
+        prompt = _PROMPT.match(lines[place])
         place += 1
-        if begin is None:
+        if prompt is None:
             before = before if place < len(lines) and _PROMPT.match(lines[place]) else []
             continue
-        source = [begin[1]]
-        while place < len(lines) and (more := _MORE.match(lines[place])):
+        source = [prompt[1]]
+        while place < len(lines) and (more := _CONTINUATION.match(lines[place])):
             source.append(more[1])
             place += 1
         printed: list[str] = []
@@ -143,7 +143,7 @@ def read_doctests(text: str) -> list[Fact]:
         statement = "\n".join(source).strip()
         if printed and is_call(statement):
             error = printed[-1] if printed[0].startswith("Traceback") or _RAISED.match(printed[-1]) else ""
-            setup = [line for line in before if _root(line) in re.findall(r"[A-Za-z_]\w*", statement)][-_SETUP:]
+            setup = [line for line in before if _root(line) in re.findall(r"[A-Za-z_]\w*", statement)][-_MAX_SETUP:]
             row = {"call": statement, "value": "" if error else " ".join(printed), "error": error, "setup": setup}
             if fact := make_fact({**row, "function": function_of([*setup, statement])}):
                 facts.append(fact)
@@ -161,13 +161,13 @@ def read_pytest(text: str) -> list[Fact]:
 
 
 def run_fact(sandbox: Sandbox, lines: Sequence[str]) -> Fact | None:
-    """Run a call again after its lines, in a process of its own; None if its result's text cannot be compared."""
+    """Run the lines, the last of which is a call, in their own process; None if the result cannot be compared."""
     ran = sandbox.run("", calls=[list(lines)], seconds=2.0)
     return of_value(sandbox, lines, ran.values[0]) if ran.values else _broken(sandbox, lines, ran)
 
 
 def of_value(sandbox: Sandbox, lines: Sequence[str], value: Value) -> Fact | None:
-    """The fact that the last line gives this value."""
+    """The fact that the last line has this value; None if the value cannot be compared."""
     if value.fault is None and not value.exact:
         return None
     row = {"call": lines[-1], "setup": list(lines[:-1]), "value": value.text, "function": function_of(lines)}
@@ -194,15 +194,15 @@ def _broken(sandbox: Sandbox, lines: Sequence[str], ran: Ran) -> Fact | None:
 
 
 def fact_of(lesson: Lesson) -> Fact:
-    """The fact in a lesson, also if a person wrote it as doctest lines."""
+    """The fact in a lesson, even if a person wrote it as doctest lines."""
     row = lesson.data
     fact = make_fact({**row, "library_version": row.get("version")}) if row.get("call") else None
     if fact is not None and fact.text == lesson.text:
         return fact
-    read = read_doctests(lesson.text)
+    facts = read_doctests(lesson.text)
     library, version = str(row.get("library") or ""), str(row.get("version") or "")
-    if read:
-        last = read[-1]
+    if facts:
+        last = facts[-1]
         return Fact(last.function, last.call, last.value, last.error, last.setup, library, version)
     return Fact(lesson.key, "", lesson.text, library=library, version=version)
 
@@ -230,14 +230,14 @@ def lesson_of(fact: Fact, sources: Sequence[str] = ()) -> Lesson:
 
 
 def _root(line: str) -> str:
-    """The name that a line assigns to, or whose method it calls."""
-    begin = re.match(r"([A-Za-z_]\w{0,60})\s*(?:=|\.)", line)
-    return begin[1] if begin else " "
+    """The name that a line assigns to, or whose method it calls; " " if it does neither."""
+    name = re.match(r"([A-Za-z_]\w{0,60})\s*(?:=|\.)", line)
+    return name[1] if name else " "
 
 
 def _short(text: str) -> str:
     flat = clean(text).strip()
-    return flat if len(flat) <= LONGEST else flat[: LONGEST - 1].rstrip() + "…"
+    return flat if len(flat) <= MAX_CHARS else flat[: MAX_CHARS - 1].rstrip() + "…"
 
 
 def _masked(text: str) -> str:

@@ -1,6 +1,6 @@
 """Changes that worked: a line of a program that failed, and its replacement in the program that passed.
 
-Always holds: only an attempt that succeeded after a failed program has any, and only if one line was changed.
+Always holds: only an attempt that succeeded after a failed program has changes, each of one line by one line.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ import re
 
 from seasoned.types import Trajectory
 
-_LONGEST = 160
+_MAX_CHARS = 160
 
 
 def mends_of(trajectory: Trajectory) -> list[tuple[str, str, str, str]]:
-    """(function, line before, line after, id of the attempt) of each line changed before an attempt succeeded."""
+    """The lines that an attempt changed before it succeeded: (function, line before, line after, attempt id) each."""
     if not trajectory.outcome.success:
         return []
     programs = [s.action for s in trajectory.steps if s.action.strip() and not s.action.startswith((">>>", "NOTE["))]
@@ -28,6 +28,6 @@ def mends_of(trajectory: Trajectory) -> list[tuple[str, str, str, str]]:
             names = [
                 name for name in re.findall(r"\b([A-Za-z_]\w{0,60})\(", after) if name not in ("int", "str", "def")
             ]
-            if names and max(len(before), len(after)) <= _LONGEST:
+            if names and max(len(before), len(after)) <= _MAX_CHARS:
                 mends.append((names[0], before, after, trajectory.id))
     return mends

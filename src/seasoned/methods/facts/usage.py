@@ -1,6 +1,6 @@
 """How a function is used: expressions that show how to make its argument and unpack its result.
 
-If `tarn('3 kg')` gave `('pt', 7)`, then `tarn(f'{3} kg')[1]` gives 7: a line to copy, with a variable in place of the
+If `tarn('3 kg')` returns `('pt', 7)`, then `tarn(f'{3} kg')[1]` is 7: a line to copy, with a variable in place of the
 value. A small model does not find that step itself. Always holds: expressions are only proposed here; the caller runs
 each before storing it as a fact.
 """
@@ -17,10 +17,12 @@ UNITS = (10, 12, 24, 60, 100, 1000, 3600)
 """Common numbers of parts in a unit."""
 
 MANY = (4, 7, 2, 9, 1)
+"""Numbers for a longer list than the one that a call had."""
+
 _NUMBER = re.compile(r"(?<![\w.])-?\d+(?![\w.])")
 _PARTS = re.compile(r"\d+")
-_SIGNS = ("/", ";", "|", ", ", ",")
-_LONGEST = 200
+_SEPARATORS = ("/", ";", "|", ", ", ",")
+_MAX_CHARS = 200
 
 
 def texts_made(texts: Sequence[str]) -> dict[str, str]:
@@ -35,23 +37,23 @@ def texts_made(texts: Sequence[str]) -> dict[str, str]:
 
 
 def arguments_made(call: str, recipes: dict[str, str]) -> list[str]:
-    """The call with its text argument written as an expression that makes it, most general first; or ()."""
+    """The call with its text argument as an expression that makes it, the most general first; or []."""
     try:
         tree = ast.parse(call, mode="eval")
     except (SyntaxError, ValueError, MemoryError, RecursionError):
         return []
-    there = [node for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)]
-    if len(there) != 1:
+    constants = [node for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)]
+    if len(constants) != 1:
         return []
-    text, literal = str(there[0].value), ast.unparse(there[0])
+    text, literal = str(constants[0].value), ast.unparse(constants[0])
     forms = [recipes[text]] if text in recipes else list(_of_numbers(text))
     return [call.replace(literal, each, 1) for each in forms if literal in call]
 
 
 def _of_numbers(text: str) -> Iterator[str]:
-    """A text with numbers, as an expression that inserts them: joined if one sign separates them, or formatted."""
+    """Expressions that make a text with numbers: joined, if one separator is between them, and formatted."""
     numbers, between = _PARTS.findall(text), _PARTS.split(text)
-    if not numbers or len(text) > _LONGEST or "{" in text or any(str(int(number)) != number for number in numbers):
+    if not numbers or len(text) > _MAX_CHARS or "{" in text or any(str(int(number)) != number for number in numbers):
         return
     if text == numbers[0]:
         yield f"str({text})"
@@ -64,13 +66,13 @@ def _of_numbers(text: str) -> Iterator[str]:
 
 
 def with_many(expression: str) -> str:
-    """A joined list with more numbers, to see whether any count works; "" if there is none."""
-    changed, count = re.subn(r"map\(str, \[[^\]]*\]\)", f"map(str, {list(MANY)})", expression)
-    return changed if count else ""
+    """The expression with more numbers in its joined list, to test whether any count works; "" without a list."""
+    longer, count = re.subn(r"map\(str, \[[^\]]*\]\)", f"map(str, {list(MANY)})", expression)
+    return longer if count else ""
 
 
 def results_taken(call: str, value: str) -> list[str]:
-    """Expressions that take the one number, or the list of names, out of a result; () if the result is just that."""
+    """Expressions that take the only number, or the list of names, out of a result; [] if there are none."""
     try:
         result = ast.literal_eval(value)
     except (ValueError, SyntaxError, MemoryError, RecursionError, TypeError):
@@ -93,31 +95,31 @@ def _out_of_text(call: str, result: str) -> list[str]:
         return [f"int({call}.split()[{numbers[0]}])"]
     if result.isdigit():
         return [f"int({call})"]
-    for sign in _SIGNS:
-        parts = result.split(sign)
+    for separator in _SEPARATORS:
+        parts = result.split(separator)
         if len(parts) > 1 and all(part.strip().isalpha() for part in parts):
-            return [f"{call}.split({sign!r})"]
+            return [f"{call}.split({separator!r})"]
     return []
 
 
 def is_number(value: str) -> bool:
-    """Whether a value is a text that is a number: `'7'`."""
+    """Whether a value is a number as text: `'7'`."""
     return bool(re.fullmatch(r"(['\"])-?\d+(\.\d+)?\1", value))
 
 
 def in_units(call: str) -> list[str]:
-    """The call with its one integer multiplied by common numbers of parts in a unit."""
+    """The call with its only argument, an integer, multiplied by each of `UNITS`; or []."""
     with suppress(SyntaxError, ValueError, MemoryError, RecursionError):
         body = ast.parse(call, mode="eval").body
         if isinstance(body, ast.Call) and len(body.args) == 1 and not body.keywords:
-            only = body.args[0]
-            if isinstance(only, ast.Constant) and type(only.value) is int:
-                return [f"{ast.unparse(body.func)}({only.value} * {unit})" for unit in UNITS]
+            argument = body.args[0]
+            if isinstance(argument, ast.Constant) and type(argument.value) is int:
+                return [f"{ast.unparse(body.func)}({argument.value} * {unit})" for unit in UNITS]
     return []
 
 
 def is_whole(expression: str, value: str) -> bool:
     """Whether the result of `f(3 * 100)` means three whole units: its first number is 3, and the others are 0."""
-    begin = re.search(r"\((\d+) \*", expression)
+    factor = re.search(r"\((\d+) \*", expression)
     numbers = _PARTS.findall(value)
-    return bool(begin and len(numbers) > 1 and int(numbers[0]) == int(begin[1]) and not any(map(int, numbers[1:])))
+    return bool(factor and len(numbers) > 1 and int(numbers[0]) == int(factor[1]) and not any(map(int, numbers[1:])))

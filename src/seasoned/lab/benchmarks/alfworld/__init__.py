@@ -110,9 +110,9 @@ def check(options: Mapping[str, Any], *, seed: int = 0) -> Check:
     """Play the walkthrough of every game through the environment, for any seed."""
     del seed
     settings = check_options("alfworld", options, OPTIONS)
-    root = find_root(settings["data"])
-    files = [path for path in game_files(root) if not _left_out(path, root)]
     with closing(workers(settings["python"], settings["timeout"])) as engine:
+        root = find_root(settings["data"])
+        files = [path for path in game_files(root) if not _left_out(path, root)]
         problems = tuple(problem for problem in at_once(partial(_problem, engine), files) if problem)
     return Check(len(files) - len(problems), len(files), problems, source=str(root))
 
