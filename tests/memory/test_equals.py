@@ -1,5 +1,7 @@
 """Equal attempts are learned from once; equal lessons are one, with all sources and a count."""
 
+import time
+
 import pytest
 
 from seasoned.llm.scripted import ScriptedModel
@@ -102,6 +104,14 @@ def test_what_differs_in_a_number_a_name_or_a_negation_stays_two(opened, one, ot
     memory.add(other)
     assert len(memory.lessons()) == 2
     assert not same_meaning(*(Lesson(kind="heuristic", text=text) for text in (one, other)))
+
+
+@pytest.mark.parametrize("part", ["x", "x-", "`x", '"', "x_", "not "])
+def test_long_texts_are_compared_in_linear_time(part):
+    lesson = Lesson(kind="heuristic", text=part * (200_000 // len(part)))
+    began = time.process_time()
+    same_meaning(lesson, lesson.model_copy(update={"text": f"{lesson.text}."}))
+    assert time.process_time() - began < 5
 
 
 def test_kind_category_key_and_outcome_keep_lessons_apart(opened):

@@ -29,7 +29,8 @@ AT_ONCE = 20
 
 _SHARED = 0.8  # the least share of distinctive words in common
 _SPACE = re.compile(r"\s+")
-_NAMES = re.compile(r"\S*\d\S*|\w*_\w+|\b\w+[A-Z]\w*|(?<=[a-z,;:] )[A-Z]\w+|\"[^\"]+\"|`[^`]+`")
+# Each part begins where a word or a quotation does, so that the time grows linearly with the length of a text.
+_NAMES = re.compile(r"(?<!\S)\S*\d\S*|(?<!\w)\w*_\w+|\b\w+[A-Z]\w*|(?<=[a-z,;:] )[A-Z]\w+|\"[^\"]+\"\S*|`[^`]+`\S*")
 _NEGATIONS = re.compile(
     r"\b(?:not|no|never|none|nothing|without|unless|except|cannot|avoid|only)\b|n't\b|n’t\b", re.IGNORECASE
 )
