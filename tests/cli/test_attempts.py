@@ -77,7 +77,7 @@ def test_prompts_tell_calls_of_tools_or_that_no_messages_were_kept(cli, folder):
     with Store("seasoned.db") as store:
         store.add_trajectories("memory/default", [tried(1, steps=[Step(action="open", observation="done")])])
     shown = cli("replay", "tra-1", "--prompts").out
-    assert "No messages were kept of this attempt; its steps:" in shown
+    assert "No messages of this attempt were stored; its steps:" in shown
     assert "    Action 1: open\n    done\n" in shown
     assert "No messages" not in cli("replay", "tra-1").out
 

@@ -68,7 +68,7 @@ def test_a_block_without_its_end_is_left_alone(tmp_path, notes, cli):
     page.write_text("<!-- seasoned: begin -->\nmine\n", encoding="utf-8")
     told = cli("export", "--store", notes, "--format", "agents-md", "--output", str(page))
     assert told.code != 0
-    assert "put it back, or remove both" in told.err
+    assert "add the end, or remove the beginning" in told.err
     assert page.read_text(encoding="utf-8") == "<!-- seasoned: begin -->\nmine\n"
 
 
@@ -89,7 +89,7 @@ def test_skills_say_what_speaks_for_them(tmp_path, notes, cli):
     assert text.startswith("---\nname: web\ndescription: ")
     assert "from tra-1; not used yet" in text
     told = cli("export", "--store", notes, "--format", "skills")
-    assert "say where to: --format skills --output skills/" in told.err
+    assert "name the output: --format skills --output skills/" in told.err
 
 
 def test_hooks_are_written_once_beside_other_settings(tmp_path, notes, cli):
@@ -106,7 +106,7 @@ def test_hooks_are_written_once_beside_other_settings(tmp_path, notes, cli):
     command = settings["hooks"]["SessionEnd"][0]["hooks"][0]["command"]
     assert command == f"seasoned hook record --store {notes} --namespace default"
     file.write_text("not json", encoding="utf-8")
-    assert "left as it is" in cli("hook", "install", "--project", str(tmp_path), "--store", notes).err
+    assert "was not changed" in cli("hook", "install", "--project", str(tmp_path), "--store", notes).err
     assert file.read_text(encoding="utf-8") == "not json"
 
 

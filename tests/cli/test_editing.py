@@ -62,10 +62,10 @@ def test_what_cannot_be_added_leaves_no_store(cli, folder):
 
 def test_what_seems_aimed_at_the_model_waits_whoever_writes_it(cli, ids):
     done = cli("lessons", "add", ORDER)
-    assert "It waits in quarantine, as its text tells the model to ignore its instructions" in done.err
+    assert "It is quarantined, as its text tells the model to ignore its instructions" in done.err
     done = cli("lessons", "edit", ids[0], "--text", ORDER)
     assert f"{ids[0]} is now version 2 (quarantined, pinned): {ORDER}" in done.out
-    assert f"`seasoned lessons release {ids[0]}` lets it go" in done.err
+    assert f"`seasoned lessons release {ids[0]}` releases it" in done.err
     assert "nothing in default fits" in cli("recall", "which is c3").out
     assert cli("lessons", "release", ids[0]).code == 0
     assert cli("lessons", "edit", ids[0], "--no-pin").code == 0  # no new words: it stays released
@@ -82,7 +82,7 @@ def test_an_edit_is_checked(cli, ids):
         done = cli("lessons", "edit", ids[0], *words)
         assert (done.code, done.out) == (1, "")
         assert why in done.err
-    assert cli("lessons", "edit", ids[0], "--no-pin").out == f"{ids[0]} is so already; nothing was changed\n"
+    assert cli("lessons", "edit", ids[0], "--no-pin").out == f"{ids[0]} is like that already; nothing was changed\n"
     assert state(cli, ids[0]) == ("active", 1)
     cli("lessons", "rm", ids[0])
     done = cli("lessons", "edit", ids[0], "--text", "x")
@@ -140,7 +140,7 @@ def test_a_switch_is_for_one_state(cli, ids):
     ]
     done = cli("lessons", "enable", off.id)  # nobody has read this one yet
     assert "is now version 2 (quarantined)" in done.out
-    assert "It waits in quarantine" in done.err
+    assert "It is quarantined" in done.err
 
 
 def test_remove_and_purge(cli, ids):
@@ -172,7 +172,7 @@ def test_a_lesson_that_was_flagged_before_its_words_were_changed_says_so(cli):
     cli("lessons", "add", ORDER)
     (waiting,) = cli("lessons", "list", "--json").json
     done = cli("lessons", "edit", waiting["id"], "--text", "Look first.")
-    assert "It waits in quarantine, as its text was flagged in an earlier version: `seasoned lessons" in done.err
+    assert "It is quarantined, as its text was flagged in an earlier version: `seasoned lessons" in done.err
     assert "ignore" not in done.err
     assert "flagged  the text was flagged in an earlier version\n" in cli("lessons", "show", waiting["id"]).out
 

@@ -26,7 +26,7 @@ def test_the_effect_is_told_with_its_interval(cli, made):
     said = cli("effect").out
     assert said.startswith("It helps: +")
     assert " points (+" in said
-    assert "1 attempts wait for their outcome" in said
+    assert "1 attempt has no outcome yet" in said
     assert "By category\n  a: +" in said
     assert "Lessons, by evidence of harm" in said
     assert "Look the order up." in said
@@ -54,7 +54,7 @@ def test_guidance_that_is_off_is_told_and_resumed(cli, made):
     assert "Guidance is OFF: guidance was switched off: evidence of harm 30." in said
     assert 'seasoned effect --namespace default --resume "WHY"' in said
     done = cli("effect", "--resume", "mended")
-    assert "shown again" in done.err
+    assert "switched on again" in done.err
     assert "OFF" not in done.out
     assert "not switched off" in cli("effect", "--resume", "again").err
 

@@ -67,7 +67,7 @@ def test_a_report_of_pytest_is_taken_without_a_library(cli, tmp_path):
     assert cli("lessons", "facts", str(report), "--store", store).out.strip().endswith("1 kept")
     found = cli("lessons", "verify", "--store", store, "--json").json
     assert (found["held"], found["skipped"]) == (0, 1)
-    assert "say which with --library" in found["problems"][0]
+    assert "give it with --library" in found["problems"][0]
 
 
 def test_a_library_that_is_not_there_is_told_of(cli, tmp_path):

@@ -139,4 +139,4 @@ def test_a_list_instead_of_lines(cli, full):
     assert (done.json, done.err) == ({"file": "l.md", "written": "2 lessons"}, "")
     wrong = cli("export", "--format", "markdown", "--json")
     assert (wrong.code, wrong.out) == (1, "")
-    assert "--json prints a list and no Markdown" in wrong.err
+    assert "--json prints a list, not Markdown" in wrong.err

@@ -24,7 +24,7 @@ def test_prune_with_a_dry_run_first(cli):
 
 def test_backup_and_restore(cli, folder):
     cli("lessons", "add", "Ask.")
-    assert "read again and sound" in cli("backup", "b.db").out
+    assert "bytes, verified" in cli("backup", "b.db").out
     assert cli("backup", "b.db").code == 1
     cli("lessons", "add", "Later.")
     assert "add --replace" in cli("restore", "b.db").err

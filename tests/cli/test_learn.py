@@ -35,7 +35,7 @@ def test_a_dry_run_says_what_it_would_take_and_asks_nobody(cli, scripted, made):
 
 def test_it_judges_learns_and_says_what_came_of_it(cli, scripted, made):
     said = cli("learn", "--store", "seasoned.db", "--namespace", "default", "--llm", "local").out.splitlines()
-    assert said[0] == "Learned from 3 attempts, 1 of them equal to one that was known: 1 lesson."
+    assert said[0] == "Learned from 3 attempts, 1 of them equal to an earlier one: 1 lesson."
     assert "a door is closed" in said[1]
     assert said[2].startswith("It took 3 calls, ")
     assert "verdict  failure, by model" in cli("replay", _unknown(cli)).out
@@ -73,7 +73,7 @@ def test_without_a_model_everything_waits_and_is_learned_once_there_is_one(cli, 
     assert said == (
         "Learned from 0 attempts: 0 lessons.\n"
         "3 attempts taught nothing yet: the memory has no model to learn with.\n"
-        "For that it needs a model: --llm local, or the name of a server's model.\n"
+        "This needs a model: --llm local, or the name of a server's model.\n"
     )
     assert cli("learn", "--llm", "local", "--json").json["attempts"] == 3
 

@@ -109,7 +109,7 @@ def test_what_comes_from_outside_is_masked_and_looked_at(cli, ids, folder):
     ]
     (folder / "a.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     done = cli("lessons", "import", "a.jsonl", "--scope", "new")
-    assert "1 of them waits in quarantine" in done.err
+    assert "1 of them is in quarantine" in done.err
     found = cli("lessons", "list", "--scope", "new", "--json").json
     assert [(x["text"], x["status"]) for x in found] == [
         ("ask [masked:e-mail]", "active"),
@@ -208,7 +208,7 @@ def test_what_was_exported_goes_back_into_its_pools(cli, folder):
         assert all(pool in done.out for pool in into)
         assert "3 lessons imported into " in done.out
         assert "(1, 1, 1), 0 broken lines" in done.out
-        assert "1 of them was a run's, and now in memory/default: name another pool with --scope" in done.err
+        assert "1 of them was from a run, and went into memory/default: name another pool with --scope" in done.err
         for pool, text in into.items():
             (lesson,) = cli("lessons", "list", "--store", "new.db", "--scope", pool, "--json").json
             assert (lesson["text"], lesson["data"]) == (text, {"values": {text: 1}, "imported": True})

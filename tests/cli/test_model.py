@@ -83,7 +83,7 @@ def test_doctor_says_which_sandbox_is_in_use(cli, monkeypatch):
     monkeypatch.delenv(walls.UNSAFE, raising=False)
     assert "none works here" in said()
     monkeypatch.setenv(walls.UNSAFE, "1")
-    assert said().startswith("none, as SEASONED_UNSAFE_SANDBOX=1 says")
+    assert said().startswith("none (SEASONED_UNSAFE_SANDBOX=1)")
 
 
 def test_doctor_finds_a_broken_store_and_a_short_model(cli, folder):
@@ -112,17 +112,17 @@ def test_doctor_repairs_a_store_when_it_is_asked(cli, folder):
     assert found.code == 1
     lines = found.out.splitlines()
     place = lines.index(
-        "FAIL store                 2 problems: `seasoned doctor --repair --store own.db` mends what can be mended"
+        "FAIL store                 2 problems: `seasoned doctor --repair --store own.db` repairs what can be repaired"
     )
     assert lines[place + 1].strip().startswith("the journalled reply k of 's' is in the store but cannot be read")
     assert lines[place + 2].strip().startswith("the journalled reply m of 's' is in the store but cannot be read")
     mended = cli("doctor", "--store", "own.db", "--repair")
     assert mended.code == 0
-    assert "ok   repair                a copy of the store as it was lies at" in mended.out
+    assert "ok   repair                before the repair, the store was copied to" in mended.out
     assert "ok   repair                the journalled reply k of 's' could not be read and was removed" in mended.out
     assert "own.db is sound" in mended.out
     assert len(list(folder.glob("own.db.before-repair-*"))) == 1
-    assert "nothing to mend" in cli("doctor", "--store", "own.db", "--repair").out
+    assert "nothing to repair" in cli("doctor", "--store", "own.db", "--repair").out
     missing = cli("doctor", "--store", "none.db", "--repair")
     assert (missing.code, "FAIL repair                there is no store at none.db" in missing.out) == (1, True)
 
@@ -136,11 +136,11 @@ def test_a_damaged_lesson_is_mended_from_its_history_or_named(cli):
     shown = cli("lessons", "list", "--store", "own.db")
     assert shown.code == 1
     assert "the lesson les-2 is in the store but cannot be read (Invalid JSON: EOF" in shown.err
-    assert "`seasoned doctor --repair --store FILE` mends what can be mended" in shown.err
+    assert "`seasoned doctor --repair --store FILE` repairs what can be repaired" in shown.err
     mended = cli("doctor", "--store", "own.db", "--repair")
     assert mended.code == 1
-    assert "the lesson les-1 could not be read and is again as its version 1 was" in mended.out
-    assert "2 problems: what is left cannot be mended: bring back a copy" in mended.out
+    assert "the lesson les-1 could not be read, so its version 1 was restored" in mended.out
+    assert "2 problems: the rest cannot be repaired: restore a backup" in mended.out
     assert "1" in cli("lessons", "show", "les-1", "--store", "own.db").out
 
 

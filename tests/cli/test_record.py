@@ -22,7 +22,7 @@ def test_what_the_record_contradicts_is_listed_first(cli, address):
     assert (found["by"], found["attempts"]) == ("words", 12)
     assert [one["lesson"] for one in found["lessons"]] == [BAD.id, GOOD.id]
     text = cli("lessons", "contradicted", "--namespace", "default", "--store", address).out
-    assert "12 attempts with a known outcome speak against 1 of 2 lessons" in text
+    assert "12 attempts with a known outcome contradict 1 of 2 lessons" in text
 
 
 def test_lessons_of_a_run_are_compared_with_its_training_attempts(cli, tmp_path):

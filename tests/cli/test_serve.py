@@ -29,7 +29,7 @@ def test_in_a_fresh_folder_it_serves_an_empty_store_and_says_so(tmp_path, monkey
     monkeypatch.setattr("seasoned.web.app.serve", lambda app, *, host, port, ready: ready(f"http://{host}:{port}/"))
     result = CliRunner().invoke(app, ["--store", str(tmp_path / "none.db"), "--embedder", "hashing"])
     assert result.exit_code == 0
-    assert "so an empty one was made" in result.stderr
+    assert "so an empty one was created" in result.stderr
     assert (tmp_path / "none.db").is_file()
 
 

@@ -62,7 +62,7 @@ def test_a_backup_is_whole_while_others_write(store, tmp_path):
 
 def test_nothing_is_written_over(store, tmp_path):
     (tmp_path / "b.db").write_text("mine")
-    with pytest.raises(StoreError, match="is there already"):
+    with pytest.raises(StoreError, match="exists already"):
         backup(store, tmp_path / "b.db")
     assert (tmp_path / "b.db").read_text() == "mine"
     with pytest.raises(StoreError, match="cannot be copied to"):

@@ -102,4 +102,4 @@ def test_a_damaged_row_is_named():
         with pytest.raises(StoreError) as caught:
             from_body(Lesson, body, "the lesson les-9")
         assert str(caught.value).startswith(f"the lesson les-9 is in the store but cannot be read ({why}")
-        assert str(caught.value).endswith("`seasoned doctor --repair --store FILE` mends what can be mended")
+        assert str(caught.value).endswith("`seasoned doctor --repair --store FILE` repairs what can be repaired")

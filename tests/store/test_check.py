@@ -35,13 +35,13 @@ def test_a_sound_store_is_left_alone(filled, tmp_path):
 @pytest.mark.parametrize(
     ("damage", "words"),
     [
-        ("UPDATE lessons SET body = '{' WHERE id = 'les-1'", "could not be read and is again as its version 2 was"),
-        ("UPDATE lessons SET status = 'disabled', importance = 7", "set to what its body says"),
-        ("UPDATE lessons SET body = replace(body, 'les-1', 'les-9')", "set to what its body says"),
+        ("UPDATE lessons SET body = '{' WHERE id = 'les-1'", "could not be read, so its version 2 was restored"),
+        ("UPDATE lessons SET status = 'disabled', importance = 7", "set to the values in its body"),
+        ("UPDATE lessons SET body = replace(body, 'les-1', 'les-9')", "set to the values in its body"),
         ("DELETE FROM lesson_history WHERE version = 2", "was added to its history as version 2"),
         ("UPDATE lesson_history SET version = 9 WHERE version = 2", "added to its history as version 10"),
-        ("UPDATE trajectories SET task_id = 'u', success = TRUE", "set to what its body says (task_id, success)"),
-        ("UPDATE trajectories SET body = replace(body, 'tra-1', 'tra-9')", "set to what its body says (body)"),
+        ("UPDATE trajectories SET task_id = 'u', success = TRUE", "set to the values in its body (task_id, success)"),
+        ("UPDATE trajectories SET body = replace(body, 'tra-1', 'tra-9')", "set to the values in its body (body)"),
         ("UPDATE vectors SET dim = 3", "1 vectors of a wrong size"),
         ("UPDATE vectors SET id = 'z'", "1 vectors belonged to no lesson"),
         ("UPDATE journal SET body = ''", "the journalled reply k of 's' could not be read"),
@@ -111,7 +111,7 @@ def test_a_copy_is_made_first(path):
         with store._write() as connection:
             connection.exec_driver_sql("UPDATE journal SET body = ''")
         done = repair(store)
-    copy = path.parent / done[0].rpartition("lies at ")[2].rpartition("/")[2]
+    copy = path.parent / done[0].rpartition("copied to ")[2].rpartition("/")[2]
     with Store(copy) as kept:
         assert len(kept.check()) == 1
         assert [t.id for t in kept.trajectories("s")] == ["tra-1"]

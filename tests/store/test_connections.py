@@ -57,9 +57,9 @@ def test_a_journalled_reply_outlives_a_power_cut_and_other_writes_are_quick(path
 @pytest.mark.parametrize(
     ("address", "words"),
     [
-        (":memory:", "not in :memory:"),
-        ("sqlite://", "not in sqlite"),
-        ("mysql://me:secret@host/name", "not in mysql"),
+        (":memory:", "not :memory:"),
+        ("sqlite://", "not sqlite"),
+        ("mysql://me:secret@host/name", "not mysql"),
         ("postgresql://me:secret@host:port/name", "written? as|write it as"),
         ("a\x00b", "cannot be used"),
         ("x" * 5000, "cannot be used"),
@@ -75,7 +75,7 @@ def test_an_address_that_is_none(address, words, tmp_path, monkeypatch):
 
 
 def test_a_folder_and_a_file_in_the_place_of_a_folder(tmp_path):
-    with pytest.raises(StoreError, match="should be a file, and is a folder"):
+    with pytest.raises(StoreError, match="should be a file, but is a folder"):
         Store(tmp_path)
     (tmp_path / "file").write_text("")
     with pytest.raises(StoreError, match="cannot be used"):

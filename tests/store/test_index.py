@@ -104,14 +104,14 @@ def test_a_search_that_cannot_be(store):
     assert not pool.searches
     pool = ExperiencePool(store, "s", embedder=Letters())
     assert pool.searches
-    with store.transaction(), pytest.raises(StoreError, match=r"no place inside transaction\(\)"):
+    with store.transaction(), pytest.raises(StoreError, match=r"call it outside transaction\(\)"):
         pool.nearest_lessons("a", 3)
 
     class Wrong(Letters):
         def embed(self, texts):
             return np.ones((len(texts), 2))
 
-    with pytest.raises(ContractError, match="the embedder letters should give"):
+    with pytest.raises(ContractError, match="the embedder letters should return"):
         ExperiencePool(store, "s", embedder=Wrong()).nearest_lessons("a", 3)
 
 

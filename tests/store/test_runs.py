@@ -52,7 +52,7 @@ def test_runs_newest_first_in_pages(store):
     assert [run.run_id for run in store.runs(limit=2)] == ["run-4", "run-3"]
     assert [run.run_id for run in store.runs(limit=2, offset=3)] == ["run-1", "run-0"]
     assert len(store.runs(limit=None)) == 5
-    with pytest.raises(StoreError, match="offset should be 0 or more, and is -1"):
+    with pytest.raises(StoreError, match="offset should be 0 or more, but is -1"):
         store.runs(offset=-1)
 
 

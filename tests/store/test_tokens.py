@@ -34,7 +34,7 @@ def test_what_is_refused(store):
     for name, why in (("ann", "already"), ("", "1 to 40"), ("a b", "1 to 40"), ("x" * 41, "1 to 40")):
         with pytest.raises(ConfigError, match=why):
             add_token(store, name, "reader")
-    with pytest.raises(ConfigError, match="no token of 'bob'"):
+    with pytest.raises(ConfigError, match="'bob' has no token"):
         remove_token(store, "bob")
 
 

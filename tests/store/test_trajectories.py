@@ -155,6 +155,6 @@ def test_an_episode_without_its_run_or_with_anothers_trajectory(store):
     assert store.trajectories() == []
     store.add_run("run-1", "n", "p", {})
     store.save_episode("run-1", "k", "s", made)
-    with pytest.raises(StoreError, match="belongs to another episode already"):
+    with pytest.raises(StoreError, match="belongs to another episode"):
         store.save_episode("run-1", "k2", "s", made)
     assert store.episodes("run-1") == {"k": made}

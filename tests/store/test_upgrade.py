@@ -73,7 +73,7 @@ def test_a_store_of_today_is_opened_and_read_while_somebody_else_writes(path):
     other.execute("BEGIN IMMEDIATE")
     with Store(path, timeout=0.2) as store:
         assert [lesson.text for lesson in store.lessons()] == ["a"]
-        with pytest.raises(StoreLockedError, match="let the other program end, or close it, and try again"):
+        with pytest.raises(StoreLockedError, match="wait until it ends, or close it, and try again"):
             store.add_lessons("s", [Lesson(kind="note", text="b")], who="person")
     other.execute("ROLLBACK")
     other.close()

@@ -107,7 +107,7 @@ def test_another_dimension_or_text_is_another_vector(store):
 
 
 def test_vectors_that_cannot_be(store):
-    with pytest.raises(StoreError, match=r"2 vectors need a matrix of 2 rows, and this has shape \(1, 2\)"):
+    with pytest.raises(StoreError, match=r"2 vectors need a matrix of 2 rows, but this has shape \(1, 2\)"):
         store.put_vectors("text", ["a", "b"], "e", np.ones((1, 2)))
     with pytest.raises(StoreError, match=r"shape \(2,\)"):
         store.put_vectors("text", ["a", "b"], "e", np.ones(2))
@@ -127,7 +127,7 @@ def test_an_embedder_that_breaks_its_promise():
             return np.full((len(texts), 26), np.nan)
 
     for wrong in (Wrong(), Nan()):
-        with pytest.raises(ContractError, match=r"should give finite numbers of shape \(1, 26\)"):
+        with pytest.raises(ContractError, match=r"should return finite numbers of shape \(1, 26\)"):
             embed(wrong, ["a"])
 
 

@@ -72,7 +72,7 @@ def test_a_name_that_cannot_be(store, name):
 
 
 def test_a_name_is_taken_once_a_scope(two):
-    with pytest.raises(StoreError, match="there is a snapshot 'monday' of 's' already"):
+    with pytest.raises(StoreError, match="'s' has a snapshot 'monday' already"):
         two.add_snapshot("s", "monday", who="person")
     two.add_snapshot("other", "monday", who="person")
 

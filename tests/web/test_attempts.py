@@ -19,11 +19,11 @@ def test_one_attempt(client):
         "shipped",
         "failed",
         "refunded",
-        "Lessons that came from it",
+        "Lessons learned from it",
     ):
         assert part in page
     assert 'href="/lesson?id=les-1"' in page
-    assert "Lessons it was shown" in client.get("/attempt?id=tra-2").text
+    assert "Lessons shown to the agent" in client.get("/attempt?id=tra-2").text
     assert client.get("/attempt?id=nope").status_code == 404
 
 

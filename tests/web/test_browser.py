@@ -135,7 +135,7 @@ def test_a_journey(browser, address, store, tmp_path):
     keys(browser, Keys.ESCAPE, "j")
     assert "Look an order up" in focused(browser)
     keys(browser, Keys.ENTER)
-    until(lambda: "Where it came from" in text(browser))
+    until(lambda: "Sources" in text(browser))
     look(browser, "lesson", tmp_path)
 
     keys(browser, "e")
@@ -223,7 +223,7 @@ def test_learning_with_a_click(browser, store, runs, tmp_path):
 
 def test_the_colours_that_a_person_chose_stay(browser, address, tmp_path):
     browser.get(f"{address}/?token={TOKEN}")
-    until(lambda: "What waits for you" in text(browser))
+    until(lambda: "Waiting for you" in text(browser))
     paper = "return getComputedStyle(document.body).backgroundColor"
     browser.execute_cdp_cmd(
         "Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": "light"}]}
@@ -246,7 +246,7 @@ def test_ticked_lessons_are_changed_together(browser, address, store, tmp_path):
         browser.find_element("name", name).click()
     look(browser, "ticked", tmp_path)
     browser.find_element("css selector", "#bulk button[value=disable]").click()
-    until(lambda: "1 changed. 1 stayed" in text(browser))
+    until(lambda: "1 changed. 1 not changed" in text(browser))
     assert [store.get_lesson(name).status for name in ("les-1", "les-2", "les-3")] == [
         "disabled",
         "active",

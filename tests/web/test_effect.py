@@ -32,7 +32,7 @@ def test_the_effect_is_drawn(client, made):
     page = client.get("/effect?namespace=shop").text
     for part in ("Guidance helps: +", "<svg", "By category", "Look &lt;b&gt;first", "Evidence of harm"):
         assert part in page
-    assert "What these figures can tell" in page
+    assert "How to read these figures" in page
     assert "Not known yet" in client.get("/effect?namespace=default").text
 
 
@@ -64,7 +64,7 @@ def test_a_late_verdict_is_given_with_buttons(client, store, made):
     assert "It worked" in page
     given = {"id": waiting.id, "ended": "no", "why": "came back"}
     page = client.post("/attempt/outcome", data=given).text
-    assert "The verdict was kept" in page
+    assert "The outcome was saved" in page
     assert "came back" in page
     assert store.get_trajectory(waiting.id).outcome.success is False
     assert client.post("/attempt/outcome", data={**given, "ended": "maybe"}).status_code == 400

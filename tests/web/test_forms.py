@@ -189,7 +189,7 @@ def test_deleting_for_good_asks_and_deletes(client, store):
     assert client.post("/lesson/do", data=form).status_code == 400
     assert client.post("/lesson/do", data={**form, "version": "7", "sure": "on"}).status_code == 409
     assert store.get_lesson("les-1") is not None
-    assert "deleted for good" in client.post("/lesson/do", data={**form, "sure": "on"}).text
+    assert "deleted permanently" in client.post("/lesson/do", data={**form, "sure": "on"}).text
     assert store.get_lesson("les-1") is None
     assert store.history("les-1") == []
 
@@ -214,7 +214,7 @@ def test_broken_forms_are_sentences(client, store, form):
 def test_several_lessons_at_once(client, store):
     picks = {"les-1": "1", "les-2": "7", "les-3": "1", "no-such": "1"}
     page = client.post("/lessons/do", data={**picks, "action": "disable"}).text
-    assert "1 changed. 3 stayed" in page  # one was changed meanwhile, one waits, one is not there
+    assert "1 changed. 3 not changed" in page  # one was changed meanwhile, one waits, one is not there
     assert [store.get_lesson(f"les-{n}").status for n in (1, 2, 3)] == ["disabled", "active", "quarantined"]
     assert store.history("les-1")[-1].why == "disabled, with others"
     assert "1 changed." in client.post("/lessons/do", data={"les-3": "1", "action": "release"}).text

@@ -51,7 +51,7 @@ def test_one_lesson_with_all_that_is_known(client):
     assert "<b>1</b><span>solved</span>" in page
     assert "learned from tra-1" in page
     assert "by model" in page
-    assert "<dt>trust</dt><dd>imported: an imported log, or nobody knows</dd>" in page  # as that source is not here
+    assert "<dt>trust</dt><dd>imported: an imported log, or an unknown source</dd>" in page  # the source is not here
 
 
 def test_only_the_newest_versions_are_compared_word_by_word(client, store):

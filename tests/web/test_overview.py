@@ -22,7 +22,7 @@ def test_what_waits_and_what_the_week_brought(client, store):
     assert "<b>2</b><span>attempts" in page
     assert "<b>50 %</b><span>solved, where known" in page
     assert "Look an order up" in page
-    assert "Nobody knows: no attempt was held back" in page
+    assert "Not known: no attempt was held back" in page
     store.add_trajectories("memory/default", [Trajectory(id="tra-3", task_id="t", task="x")])
     assert "1 attempt without an outcome" in client.get("/").text
     store.update_lesson(store.get_lesson("les-3").model_copy(update={"status": "deleted"}), who="person")

@@ -7,7 +7,7 @@ def test_a_snapshot_a_difference_and_the_way_back(client, store):
     store.remove_lesson("les-2", who="rule")
     page = client.get("/diff", params={"scope": "memory/default", "before": "before <b>"}).text
     assert "<b>1</b><span>changed</span>" in page
-    assert "<b>1</b><span>gone</span>" in page
+    assert "<b>1</b><span>removed</span>" in page
     assert "<ins>Other" in page
     form = {"scope": "memory/default", "when": "before <b>"}
     assert client.post("/rollback", data=form).status_code == 400
@@ -26,5 +26,5 @@ def test_wrong_names_are_sentences(client):
     for _ in range(2):
         answer = client.post("/snapshots", data={"scope": "memory/default", "name": "twice"})
     assert answer.status_code == 400
-    assert "take another name" in answer.text
+    assert "use another name" in answer.text
     assert client.get("/diff", params={"scope": "memory/default", "before": "nope"}).status_code == 400

@@ -1,8 +1,8 @@
-"""The command line of Seasoned: one module a command or a group of commands.
+"""The command line of Seasoned: one module for each command or group of commands.
 
-Always holds: results go to standard output and everything else to standard error; a user's mistake is a sentence and
-exit code 1, a wrong command line 2, Ctrl-C 130; heavy libraries are imported by the command that needs them; what a
-terminal has no character for is a question mark; so is, of what is typed or piped in, what is not a text.
+Always holds: results go to standard output and everything else to standard error; the exit code is 1, with a sentence,
+after a user's mistake, 2 after a wrong command line, and 130 after Ctrl-C; a command imports the heavy libraries that
+it needs; characters that cannot be read or written become question marks.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from seasoned.errors import ConfigError, SeasonedError
 def main() -> None:
     """Run the command line and exit with its code."""
     if "" not in sys.path:
-        # What a user names by import path may lie in the current folder; what is installed comes first.
+        # A user's import path may be in the current folder; installed packages come first.
         sys.path.append("")
     from seasoned.cli.program import app
 
@@ -32,6 +32,6 @@ def main() -> None:
         sys.exit(130)
     except BrokenPipeError:
         sys.exit(0)
-    except OSError as error:  # such as a full disk that standard output goes to
-        what = error.filename or "the output"
-        sys.exit(fail(ConfigError(f"{what} cannot be read or written: {error.strerror or error}")))
+    except OSError as error:  # such as a full disk under standard output
+        name = error.filename or "the output"
+        sys.exit(fail(ConfigError(f"{name} cannot be read or written: {error.strerror or error}")))

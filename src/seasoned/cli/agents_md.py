@@ -1,7 +1,7 @@
-"""Lessons for coding agents: a block in an AGENTS.md or CLAUDE.md, and a folder of skills.
+"""Lessons for coding agents: a block in AGENTS.md or CLAUDE.md, and a folder of skills.
 
-Always holds: a person's text around the block stays as it is; a lesson is one line, and can neither end the block nor
-begin a heading; only active lessons are written, the most useful first, within a cap.
+Always holds: a person's text around the block stays unchanged; a lesson is one line, and can neither end the block nor
+begin a heading; only active lessons are written, the most useful first, within a limit.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from seasoned.types import Lesson
 BEGIN = "<!-- seasoned: begin (written by `seasoned export`; changes in here are lost) -->"
 END = "<!-- seasoned: end -->"
 CAP = 2000
-"""Tokens of a block, at most: what stands there is read in every session."""
+"""The most tokens of a block, which agents read in every session."""
 _BLOCK = re.compile(r"<!-- seasoned: begin\b[^\n]*-->.*?<!-- seasoned: end -->\n?", re.DOTALL)
-_LONGEST = 600  # characters of a lesson
+_MAX_CHARS = 600  # of a lesson
 
 
 def ranked(lessons: Iterable[Lesson], uses: Mapping[str, tuple[int, int]]) -> list[Lesson]:
-    """Active lessons, the most useful first: pinned, then by attempts that used them and worked out, then by votes."""
+    """Active lessons, most useful first: by pin, then by solved minus failed attempts that used them, then by votes."""
 
     def worth(lesson: Lesson) -> tuple[bool, int, float]:
         right, wrong = uses.get(lesson.id, (0, 0))
@@ -34,7 +34,7 @@ def ranked(lessons: Iterable[Lesson], uses: Mapping[str, tuple[int, int]]) -> li
 
 
 def block(lessons: Sequence[Lesson], cap: int = CAP) -> tuple[str, int]:
-    """The block with as many lessons as fit into so many tokens, and how many those are."""
+    """The block with as many lessons as fit into `cap` tokens, and their number."""
     lines, room = [], cap - tokens(BEGIN + END) - 20
     for lesson in lessons:
         line = f"- {line_of(lesson)}"
@@ -47,22 +47,22 @@ def block(lessons: Sequence[Lesson], cap: int = CAP) -> tuple[str, int]:
 
 
 def placed(text: str, made: str) -> str:
-    """A page with the block in the place of the one that is there, or at its end."""
+    """A page with its block replaced, or with the block added at the end."""
     if _BLOCK.search(text):
         return _BLOCK.sub(lambda _: made, text, count=1)
     return f"{text.rstrip()}\n\n{made}" if text.strip() else made
 
 
 def write_block(file: Path, lessons: Sequence[Lesson], cap: int = CAP) -> int:
-    """Put the block into a file, which may be new; gives how many lessons it has.
+    """Write the block into a new or existing file; return its number of lessons.
 
     Raises:
-        DataError: the file has a beginning without an end, so nobody knows what is a person's.
+        DataError: the file has the beginning of a block without its end.
     """
     text = read_text(file) if file.is_file() else ""
     if "<!-- seasoned: begin" in text and not _BLOCK.search(text):
         raise DataError(
-            f"{file} has the line '<!-- seasoned: begin' and no '{END}' after it: put it back, or remove both"
+            f"{file} has '<!-- seasoned: begin', but no '{END}' after it: add the end, or remove the beginning"
         )
     made, count = block(lessons, cap)
     file.write_text(placed(text, made), encoding="utf-8")
@@ -70,26 +70,26 @@ def write_block(file: Path, lessons: Sequence[Lesson], cap: int = CAP) -> int:
 
 
 def write_skills(folder: Path, lessons: Sequence[Lesson], uses: Mapping[str, tuple[int, int]], proof: str) -> list[str]:
-    """A folder for each kind of task with its SKILL.md: what was learned, and what speaks for it. Gives their names."""
+    """Write a folder with a SKILL.md for each kind of task; return the folders' names."""
     groups: dict[str, list[Lesson]] = {}
     for lesson in lessons:
         groups.setdefault(slug(lesson.category or lesson.method or lesson.kind), []).append(lesson)
-    for name, own in groups.items():
+    for name, group in groups.items():
         (folder / name).mkdir(parents=True, exist_ok=True)
-        (folder / name / "SKILL.md").write_text(_skill(name, own, uses, proof), encoding="utf-8")
+        (folder / name / "SKILL.md").write_text(_skill(name, group, uses, proof), encoding="utf-8")
     return sorted(groups)
 
 
 def slug(text: str) -> str:
-    """A name for a folder: small letters, digits and hyphens."""
+    """A name for a folder: lower-case letters, digits and hyphens."""
     return re.sub(r"[^a-z0-9]+", "-", clean(text).casefold()).strip("-")[:60] or "lessons"
 
 
 def line_of(lesson: Lesson) -> str:
-    """A lesson in one line that is no Markdown but its own."""
-    words = one_line(lesson.text, _LONGEST)
-    known = lesson.key and lesson.key.casefold() not in words.casefold()
-    text = f"{one_line(lesson.key, 80)}: {words}" if known else words
+    """A lesson as one line, which can neither open nor close an HTML comment."""
+    words = one_line(lesson.text, _MAX_CHARS)
+    key_is_new = lesson.key and lesson.key.casefold() not in words.casefold()
+    text = f"{one_line(lesson.key, 80)}: {words}" if key_is_new else words
     return text.replace("<!--", "< !--").replace("-->", "-- >")
 
 
@@ -97,17 +97,14 @@ def _skill(name: str, lessons: Sequence[Lesson], uses: Mapping[str, tuple[int, i
     about = one_line("; ".join(line_of(lesson) for lesson in lessons[:3]), 300).replace('"', "'")
     lines = ["---", f"name: {name}", f'description: "Learned from earlier attempts: {about}"', "---", ""]
     lines += [f"# {name.replace('-', ' ').capitalize()}", ""]
-    lines += (
-        [f"The lessons are {proof}." if proof.startswith("certified") else f"{proof[:1].upper()}{proof[1:]}.", ""]
-        if proof
-        else []
-    )
+    if proof:
+        sentence = f"The lessons are {proof}" if proof.startswith("certified") else f"{proof[:1].upper()}{proof[1:]}"
+        lines += [f"{sentence}.", ""]
     for lesson in lessons:
         right, wrong = uses.get(lesson.id, (0, 0))
-        said = ", ".join(lesson.sources[:3]) + (
-            f" and {len(lesson.sources) - 3} more" if len(lesson.sources) > 3 else ""
-        )
-        known = [f"from {said}" if said else f"from a {lesson.origin}"]
-        known += [f"used {right + wrong} times: {right} right, {wrong} wrong"] if right + wrong else ["not used yet"]
-        lines.append(f"- {line_of(lesson)} ({'; '.join(known)}; `{lesson.id}`)")
+        more = f" and {len(lesson.sources) - 3} more" if len(lesson.sources) > 3 else ""
+        sources = ", ".join(lesson.sources[:3]) + more
+        remarks = [f"from {sources}" if sources else f"from a {lesson.origin}"]
+        remarks += [f"used {right + wrong} times: {right} right, {wrong} wrong"] if right + wrong else ["not used yet"]
+        lines.append(f"- {line_of(lesson)} ({'; '.join(remarks)}; `{lesson.id}`)")
     return "\n".join(lines) + "\n"

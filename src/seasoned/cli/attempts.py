@@ -1,6 +1,6 @@
 """`seasoned attempts` and `replay`: lists attempts, and shows one step by step.
 
-Always holds: what an environment or an agent said is shown as plain text, never as markup.
+Always holds: texts of environments and agents are shown as plain text, never as markup.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def attempts(
 
     with open_store(store, must_exist=True) as opened:
         pool = chosen_pool(opened, namespace, scope)
-        # A memory's attempts are those that were set apart, too.
+        # A memory's flagged attempts are in their own pool.
         pools = [pool] if namespace is None else [pool, FLAGGED + namespace]
         query = " ".join(words or [])
         lines = [line for each in pools for line in attempt_page(opened, scope=each, query=query, limit=limit + 1)]
@@ -88,27 +88,27 @@ def replay(
 
 
 def attempt_lines(trajectory: Trajectory, prompts: bool) -> list[str]:
-    """An attempt as lines for `tell`. Without messages, the steps stand for the prompts."""
+    """An attempt as lines for `tell`; shows steps unless prompts are wanted and messages were kept."""
     from seasoned.traces.conversation import said
 
-    outcome, where = trajectory.outcome, trajectory.meta
-    lines = [f"{trajectory.id}  {trajectory.task_id}  {trajectory.agent}  {where.get('condition', '')}".rstrip()]
-    if flags := where.get("flags"):
-        lines.append(f"flagged  its text {'; it '.join(map(str, flags))}; lessons from it wait in quarantine")
-    for verdict in where.get("verdicts", ()):
+    outcome, meta = trajectory.outcome, trajectory.meta
+    lines = [f"{trajectory.id}  {trajectory.task_id}  {trajectory.agent}  {meta.get('condition', '')}".rstrip()]
+    if flags := meta.get("flags"):
+        lines.append(f"flagged  its text {'; it '.join(map(str, flags))}; lessons from it are quarantined")
+    for verdict in meta.get("verdicts", ()):
         ended = {True: "success", False: "failure", None: "unknown"}[verdict["success"]]
         lines.append(f"verdict  {ended}, by {verdict['who']}, {verdict['at']}  {verdict['why']}".rstrip())
     if prompts and trajectory.messages:
         for message in trajectory.messages:
             lines += ["", f"[{message.get('role', '')}]", said(message)]
     else:
-        lines += ["", "No messages were kept of this attempt; its steps:"] if prompts else []
+        lines += ["", "No messages of this attempt were stored; its steps:"] if prompts else []
         lines += ["", trajectory.task, *(["", trajectory.guidance] if trajectory.guidance else [])]
         for number, step in enumerate(trajectory.steps, 1):
             lines += ["", *([f"   Thought {number}: {step.thought}"] if step.thought else [])]
             lines += [f"    Action {number}: {step.action}", f"    {step.observation}"]
     solved = {True: "solved", False: "not solved", None: "outcome unknown"}[outcome.success]
-    used = trajectory.usage
-    spent = f"{used.prompt_tokens:,} tokens in, {used.completion_tokens:,} out"
+    usage = trajectory.usage
+    spent = f"{usage.prompt_tokens:,} tokens in, {usage.completion_tokens:,} out"
     ended = f"{solved} ({outcome.reason}) after {many(len(trajectory.steps), 'step')}; {spent}. {outcome.detail}"
     return [*lines, "", ended.rstrip()]

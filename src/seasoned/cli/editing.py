@@ -1,7 +1,7 @@
-"""`seasoned lessons add|edit|enable|disable|release|rm`: what a person changes by hand.
+"""`seasoned lessons add|edit|enable|disable|release|rm`: changes by a person.
 
-Always holds: each change is made by "person" and is a version with a reason; it obeys the same rule as on the page
-(`memory.editing`); what changes nothing makes no version.
+Always holds: each change is a version signed by "person" with a reason, under the same rules as on the page
+(`memory.editing`); without a change, no version is made.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def add(
         (stored,) = opened.add_lessons(pool, [lesson], who="person", why=mask(why))
     line = f"{stored.id} was added to {pool}: {stored.text}"
     show(as_json, {**stored.model_dump(mode="json"), "scope": pool}, line)
-    _tell_if_waiting(stored)
+    _tell_if_quarantined(stored)
 
 
 def edit(
@@ -85,11 +85,11 @@ def edit(
         stored = find_lesson(opened, lesson)
         changed = edited(stored, text=text, key=key, pinned=pinned)
         same = changed == stored
-        kept = stored if same else opened.update_lesson(changed, who="person", why=mask(why))
+        present = stored if same else opened.update_lesson(changed, who="person", why=mask(why))
     if same and not as_json:
-        tell(f"{kept.id} is so already; nothing was changed")
+        tell(f"{present.id} is like that already; nothing was changed")
     else:
-        _tell([kept], as_json)
+        _tell([present], as_json)
 
 
 def enable(
@@ -128,18 +128,18 @@ def remove(
 
     with open_store(store, must_exist=True) as opened:
         stored = find_lesson(opened, lesson)
-        before = stored.status == "deleted" and not purge
-        if not before:
+        already = stored.status == "deleted" and not purge
+        if not already:
             opened.remove_lesson(stored.id, who="person", why=mask(why), purge=purge)
         erased = not purge or opened.scrub()
-    done = "was removed before; nothing was changed" if before else "purged" if purge else "removed"
-    show(as_json, {"id": stored.id, "removed": not before, "purged": purge}, f"{stored.id} {done}")
+    done = "was removed before; nothing was changed" if already else "purged" if purge else "removed"
+    show(as_json, {"id": stored.id, "removed": not already, "purged": purge}, f"{stored.id} {done}")
     if not erased:
-        tell("Another program reads the store: until it ends, the log beside the file holds the text", err=True)
+        tell("Another program reads the store: until it ends, the log beside the file contains the text", err=True)
 
 
 def _switch(names: Sequence[str], switch: Switch, why: str, store: str, as_json: bool) -> None:
-    """Switch all of the lessons, or none where one is in another state."""
+    """Switch all lessons, or none if the state of one does not allow it."""
     from seasoned.memory.editing import switched
     from seasoned.trust import mask
 
@@ -149,8 +149,8 @@ def _switch(names: Sequence[str], switch: Switch, why: str, store: str, as_json:
             switched(each, switch, [change.lesson.status for change in opened.history(each.id)])
             for each in stored.values()
         ]
-        kept = opened.update_lessons(changed, who="person", why=mask(why))
-    _tell(kept, as_json)
+        switched_lessons = opened.update_lessons(changed, who="person", why=mask(why))
+    _tell(switched_lessons, as_json)
 
 
 def _tell(lessons: Sequence[Lesson], as_json: bool) -> None:
@@ -160,12 +160,12 @@ def _tell(lessons: Sequence[Lesson], as_json: bool) -> None:
     ]
     show(as_json, [lesson.model_dump(mode="json") for lesson in lessons], lines)
     for lesson in lessons:
-        _tell_if_waiting(lesson)
+        _tell_if_quarantined(lesson)
 
 
-def _tell_if_waiting(lesson: Lesson) -> None:
+def _tell_if_quarantined(lesson: Lesson) -> None:
     from seasoned.memory.editing import reasons
 
     if lesson.status == "quarantined":
         why = "; it ".join(reasons(lesson)) or "seems aimed at the model"
-        tell(f"It waits in quarantine, as its text {why}: `seasoned lessons release {lesson.id}` lets it go", err=True)
+        tell(f"It is quarantined, as its text {why}: `seasoned lessons release {lesson.id}` releases it", err=True)

@@ -1,6 +1,6 @@
-"""`seasoned effect` and `outcome`: whether guidance helps, and how an attempt ended after all.
+"""`seasoned effect` and `outcome`: whether guidance helps, and later outcomes of attempts.
 
-Always holds: figures come from one namespace alone; a verdict is signed by "person", and the earlier one is kept.
+Always holds: figures come from one namespace; a verdict is signed by "person", and earlier ones are kept.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from seasoned.cli.shared import (
     JsonOption,
     StoreOption,
     find_attempt,
+    many,
     named_store,
     open_store,
     show,
@@ -43,7 +44,7 @@ def effect(
     with open_store(store, must_exist=True) as opened:
         if resume is not None:
             resume_guidance(opened, namespace, resume)
-            tell(f"guidance of the namespace {namespace} is shown again", err=True)
+            tell(f"guidance of the namespace {namespace} is switched on again", err=True)
         report = read_effect(opened, namespace)
     show(as_json, report.model_dump(mode="json"), _lines(report, store))
 
@@ -51,14 +52,15 @@ def effect(
 def _lines(report: EffectReport, store: str) -> list[str]:
     from seasoned.text import one_line
 
-    helps = {"helps": "It helps", "harms": "It harms", "not known yet": "Not known yet"}[report.verdict]
-    effect = f": {report.overall}" if report.overall else " from all guidance: none was held back as a whole"
-    lines = [f"{helps}{effect}."]
+    verdict = {"helps": "It helps", "harms": "It harms", "not known yet": "Not known yet"}[report.verdict]
+    effect = f": {report.overall}" if report.overall else ": guidance was never withheld as a whole"
+    lines = [f"{verdict}{effect}."]
     if report.off:
         again = f'seasoned effect --namespace {report.namespace} --resume "WHY"{named_store(store)}'
-        lines.append(f"Guidance is OFF: {report.off}. `{again}` shows it again.")
+        lines.append(f"Guidance is OFF: {report.off}. `{again}` switches it on again.")
     if report.waiting:
-        lines.append(f"{report.waiting:,} attempts wait for their outcome; `seasoned outcome ID` gives it.")
+        waiting = many(report.waiting, "attempt has", "attempts have")
+        lines.append(f"{waiting} no outcome yet; `seasoned outcome ID` sets it.")
     for heading, parts in (("By category", report.categories), ("By month", report.months)):
         if parts:
             lines += [
@@ -91,13 +93,13 @@ def outcome(
     from seasoned.store.pages import attempt_lines
 
     if success is None:
-        raise ConfigError("say how it ended: --success or --failure")
+        raise ConfigError("give the outcome: --success or --failure")
     with open_store(store, must_exist=True) as opened:
         stored = find_attempt(opened, attempt)
         side, _, namespace = attempt_lines(opened, [stored.id])[stored.id].scope.partition("/")
         if side not in (MEMORY[:-1], "flagged"):
-            raise ConfigError(f"{stored.id} is an attempt of a run, whose outcome was measured: it stays")
+            raise ConfigError(f"{stored.id} is an attempt of a run, whose measured outcome cannot be changed")
         with Memory(opened, namespace=namespace, method="nearest", embedder=None) as memory:
             revised = memory.outcome(stored.id, success, reward, why)
-    said = f"{revised.id} is {'a success' if success else 'a failure'} now"
-    show(as_json, revised.model_dump(mode="json"), f"{said}; its record has {len(revised.meta['verdicts'])} verdicts")
+    line = f"{revised.id} is {'a success' if success else 'a failure'} now"
+    show(as_json, revised.model_dump(mode="json"), f"{line}; its record has {len(revised.meta['verdicts'])} verdicts")

@@ -1,6 +1,6 @@
-"""`seasoned import` and `seasoned export`: other programs' logs in, lessons and conversations out.
+"""`seasoned import` and `seasoned export`: reads other programs' logs, and writes lessons and conversations.
 
-Always holds: an import prints what it read and names what it could not; an export writes a file whole or not at all.
+Always holds: an import counts what it read and names what it could not read; an export writes a complete file or none.
 """
 
 from __future__ import annotations
@@ -42,11 +42,11 @@ if TYPE_CHECKING:
     from seasoned.trust.lineage import Trust
     from seasoned.types import Lesson
 
-_FORMATS = "react-log|messages|inspect|otel|coding"  # as `seasoned.traces` has them, which is not imported for this
-_NAMED = 20  # problems that are named; --json has more of them
-_NAMED_JSON = 1000
+_FORMATS = "react-log|messages|inspect|otel|coding"  # those of `seasoned.traces`, without its import
+_MAX_NAMED = 20  # problems that are printed
+_MAX_NAMED_JSON = 1000
 _PAGE = 500
-_SOURCES = 5  # sources of a lesson that are named, and pools
+_MAX_SOURCES = 5  # printed sources of a lesson, and pools
 _HEADINGS = {
     "insight": "Insights",
     "heuristic": "Heuristics",
@@ -58,7 +58,7 @@ _HEADINGS = {
 
 
 def _format(name: str) -> str:
-    """A format by its name; the error for an unknown one names the nearest."""
+    """Check the name of a format; the error for an unknown one suggests the nearest."""
     from seasoned.traces import formats
 
     known = formats()
@@ -118,7 +118,7 @@ def _report(log: Imported, file: Path, namespace: str, stored: dict[str, int], a
         **stored,
     }
     if as_json:
-        named = [{"where": p.where, "why": p.why} for p in log.problems[:_NAMED_JSON]]
+        named = [{"where": p.where, "why": p.why} for p in log.problems[:_MAX_NAMED_JSON]]
         print_json({"file": str(file), "format": log.format, "namespace": namespace, **counts, "problems": named})
         return
     tell(
@@ -130,18 +130,18 @@ def _report(log: Imported, file: Path, namespace: str, stored: dict[str, int], a
         tell(f"{many(stored['fixes'], 'lesson')} of errors and what fixed them: see `seasoned lessons list`")
     if log.repeated:
         repeated = many(log.repeated, "attempt is", "attempts are")
-        tell(f"{repeated} told of a second time in the log and count{'s' * (log.repeated == 1)} once", err=True)
+        tell(f"{repeated} repeated in the log and count{'s' * (log.repeated == 1)} once", err=True)
     if stored["flagged"]:
-        apart = many(stored["flagged"], "attempt was", "attempts were")
+        flagged = many(stored["flagged"], "attempt was", "attempts were")
         tell(
-            f"{apart} set apart, as the text seems aimed at the model; lessons from there wait in quarantine: see "
+            f"{flagged} flagged (suspected prompt injection); lessons from flagged attempts are quarantined: see "
             f"`seasoned attempts --scope flagged/{namespace}`",
             err=True,
         )
-    for problem in log.problems[:_NAMED]:
+    for problem in log.problems[:_MAX_NAMED]:
         tell(f"{problem.where}: {problem.why}", err=True)
-    if len(log.problems) > _NAMED:
-        tell(f"and {len(log.problems) - _NAMED:,} more", err=True)
+    if len(log.problems) > _MAX_NAMED:
+        tell(f"and {len(log.problems) - _MAX_NAMED:,} more", err=True)
 
 
 def export(
@@ -175,67 +175,68 @@ def export(
         raise ConfigError("trajectories are written as chat JSON lines: give --format jsonl, or leave it out")
     if what == "trajectories" and everything:
         raise ConfigError(
-            "--all is about lessons; of trajectories all are written but flagged ones, which --scope flagged/NAMESPACE "
-            "writes"
+            "--all is for lessons; of trajectories, only flagged ones are left out: write them with "
+            "--scope flagged/NAMESPACE"
         )
     if what == "lessons" and successes:
         raise ConfigError("--successes is about attempts: give --what trajectories as well, or leave it out")
     if as_json and form == "markdown" and output is None:
-        raise ConfigError("--json prints a list and no Markdown: leave --format out, or name a file with --output")
+        raise ConfigError("--json prints a list, not Markdown: leave --format out, or name a file with --output")
     with open_store(store, must_exist=True) as opened:
         pool = chosen_pool(opened, namespace, scope)
         if what == "trajectories":
-            # What was flagged is for people to look at; models are tuned on it only where it is named.
+            # Flagged attempts are left out of training data unless their pool is named.
             scopes = [pool] if pool else [each for each in opened.scopes() if not each.startswith(FLAGGED)]
             count = write_lines((chat for each in scopes for chat in _chats(opened, each, successes)), output, as_json)
             _tell_left_out(opened, pool, successes)
         elif form in ("agents-md", "skills"):
             count = _for_agents(opened, pool, form, output, cap)
         else:
-            kept = [each for each in by_pool(opened, pool) if each[1].status == "active" or everything]
-            count = len(kept)
+            lessons = [each for each in by_pool(opened, pool) if each[1].status == "active" or everything]
+            count = len(lessons)
             if form == "jsonl" or (as_json and output is None):
-                write_lines(starmap(lesson_line, kept), output, as_json)
+                write_lines(starmap(lesson_line, lessons), output, as_json)
             else:
-                write_out([markdown(kept)], output)
+                write_out([markdown(lessons)], output)
     one, several = ("lesson", "lessons") if what == "lessons" else ("trajectory", "trajectories")
     tell_written(many(count, one, several), output, as_json)
 
 
 def _for_agents(store: Store, pool: str | None, form: str, output: Path | None, cap: int) -> int:
-    """Write lessons for a coding agent; gives how many.
+    """Write lessons for a coding agent; return how many.
 
     Raises:
-        ConfigError: nobody said where to.
+        ConfigError: there is no output.
     """
     from seasoned.cli.agents_md import ranked, write_block, write_skills
     from seasoned.store.pages import uses
 
     if output is None:
-        raise ConfigError(f"say where to: --format {form} --output {'AGENTS.md' if form == 'agents-md' else 'skills/'}")
-    kept = [each for each in by_pool(store, pool) if each[1].status == "active"]
-    counted = {
-        lesson.id: (known.right, known.wrong) for _, lesson, _, _ in kept if (known := uses(store, lesson.id, 1))
+        example = "AGENTS.md" if form == "agents-md" else "skills/"
+        raise ConfigError(f"name the output: --format {form} --output {example}")
+    active = [each for each in by_pool(store, pool) if each[1].status == "active"]
+    counts = {
+        lesson.id: (known.right, known.wrong) for _, lesson, _, _ in active if (known := uses(store, lesson.id, 1))
     }
-    lessons = ranked((lesson for _, lesson, _, _ in kept), counted)
+    lessons = ranked((lesson for _, lesson, _, _ in active), counts)
     if form == "agents-md":
         return write_block(output, lessons, cap)
-    proofs = {proof for _, _, _, proof in kept}
-    write_skills(output, lessons, counted, proofs.pop() if len(proofs) == 1 else "")
+    proofs = {proof for _, _, _, proof in active}
+    write_skills(output, lessons, counts, proofs.pop() if len(proofs) == 1 else "")
     return len(lessons)
 
 
 def _tell_left_out(store: Store, pool: str | None, successes: bool) -> None:
-    """Say how many attempts beside those of a pool, or of all, were not written as they are flagged."""
-    beside = [each for each in store.scopes() if each.startswith(FLAGGED)]
+    """Report how many flagged attempts of a pool's memory, or of all, were left out."""
+    flagged = [each for each in store.scopes() if each.startswith(FLAGGED)]
     if pool is not None:
-        beside = [each for each in beside if pool == MEMORY + each.removeprefix(FLAGGED)]
-    ended = {each: [line.success for line in store.task_texts(each)] for each in beside}
-    counts = {each: found.count(True) if successes else len(found) for each, found in ended.items()}
-    names = " or ".join([f"--scope {each}" for each, count in counts.items() if count][:_SOURCES])
+        flagged = [each for each in flagged if pool == MEMORY + each.removeprefix(FLAGGED)]
+    outcomes = {each: [line.success for line in store.task_texts(each)] for each in flagged}
+    counts = {each: known.count(True) if successes else len(known) for each, known in outcomes.items()}
+    names = " or ".join([f"--scope {each}" for each, count in counts.items() if count][:_MAX_SOURCES])
     if names:
         count = many(sum(counts.values()), "flagged attempt")
-        tell(f"{count} left out, as the text seems aimed at the model: {names} writes what is there", err=True)
+        tell(f"{count} left out (suspected prompt injection): {names} writes what is there", err=True)
 
 
 def _chats(store: Store, scope: str | None, successes: bool) -> Iterator[str]:
@@ -249,10 +250,7 @@ def _chats(store: Store, scope: str | None, successes: bool) -> Iterator[str]:
 
 
 def by_pool(store: Store, pool: str | None) -> Iterator[tuple[str, Lesson, Trust, str]]:
-    """The lessons of a pool, or of one after the other, with its name, their trust, and what its certificate is worth.
-
-    Deleted ones are left out.
-    """
+    """Tuples (pool, lesson, trust, certificate's standing) of one pool or all, without deleted lessons."""
     from seasoned.pool.lineage import trust_in
     from seasoned.proof.standing import standing
 
@@ -263,16 +261,16 @@ def by_pool(store: Store, pool: str | None) -> Iterator[tuple[str, Lesson, Trust
 
 
 def lesson_line(pool: str, lesson: Lesson, trust: Trust, proof: str = "") -> str:
-    """A lesson as `lessons import` reads it; `data` says which pool it was in ("scope"), its trust and certificate."""
+    """A lesson as a JSON line for `lessons import`; `data` has its pool ("scope"), trust and certificate."""
     known = {"scope": pool, "trust": trust.name_} | ({"certificate": proof} if proof else {})
     placed = lesson.model_copy(update={"data": {**lesson.data, **known}})
     return json.dumps({"schema_version": 1, **placed.model_dump(mode="json")}, ensure_ascii=False) + "\n"
 
 
 def markdown(lessons: Sequence[tuple[str, Lesson, Trust, str]]) -> str:
-    """Lessons with their pools and trust as a page for people: by pool, by kind, and the most important first.
+    """Lessons as a Markdown page: by pool, by kind, and the most important first.
 
-    Each lesson is one item; HTML and links in its text are shown as they are written and do nothing.
+    Each lesson is one item; HTML and links in its text are escaped.
     """
     pools: dict[str, dict[str, list[Lesson]]] = defaultdict(lambda: defaultdict(list))
     trusted = {lesson.id: trust for _, lesson, trust, _ in lessons}
@@ -299,8 +297,8 @@ def _item(lesson: Lesson, trust: Trust) -> str:
     remarks += ["pinned"] if lesson.pinned else []
     remarks += [lesson.status] if lesson.status != "active" else []
     if lesson.sources:
-        more = len(lesson.sources) - _SOURCES
-        named = ", ".join(map(_plain, lesson.sources[:_SOURCES]))
+        more = len(lesson.sources) - _MAX_SOURCES
+        named = ", ".join(map(_plain, lesson.sources[:_MAX_SOURCES]))
         remarks.append(f"from {named} and {more} more" if more > 0 else f"from {named}")
     return f"- {key}{_plain(lesson.text)} ({'; '.join(remarks)}; `{_plain(lesson.id)}`)"
 

@@ -1,7 +1,7 @@
-"""`seasoned lessons verify|facts`: run facts again, and take facts from doctests and from reports of pytest.
+"""`seasoned lessons verify|facts`: run facts again, and read facts from doctests and pytest reports.
 
-Always holds: what no longer holds is disabled with what came instead, and nothing is deleted; a library is run in the
-sandbox, and only where a person names it or a fact does.
+Always holds: a fact that no longer holds is disabled with its new result, never deleted; a library runs in the sandbox,
+and only if a person or a fact names it.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from seasoned.files import read_text
 if TYPE_CHECKING:
     from seasoned.pool import ExperiencePool
 
-_SHOWN = 20
+_MAX_SHOWN = 20
 
 
 def _allow(wanted: bool) -> bool:
@@ -65,40 +65,40 @@ def verify(
     from seasoned.pool import ExperiencePool
 
     del unsafe
-    held, skipped, stale, why = 0, 0, list[dict[str, str]](), list[str]()
+    held, skipped, stale, problems = 0, 0, list[dict[str, str]](), list[str]()
     with open_store(store, must_exist=True) as opened:
         chosen = chosen_pool(opened, namespace, scope)
         for name in opened.scopes() if chosen is None else [chosen]:
             pool = ExperiencePool(opened, name)
-            known = [str(lesson.data.get("library") or "") for lesson in pool.lessons("fact")]
-            for one in dict.fromkeys(library or each for each in known):
-                holding, unrun, rows = _verified(pool, one, why)
-                held, skipped = held + holding, skipped + unrun
+            named = [str(lesson.data.get("library") or "") for lesson in pool.lessons("fact")]
+            for one in dict.fromkeys(library or each for each in named):
+                held_here, skipped_here, rows = _verified(pool, one, problems)
+                held, skipped = held + held_here, skipped + skipped_here
                 stale += [{**row, "scope": name} for row in rows]
-    lines = [f"{row['id']}  {row['fact']}\n  now: {row['instead']}" for row in stale[:_SHOWN]]
-    lines += [f"and {len(stale) - _SHOWN:,} more"] if len(stale) > _SHOWN else []
+    lines = [f"{row['id']}  {row['fact']}\n  now: {row['instead']}" for row in stale[:_MAX_SHOWN]]
+    lines += [f"and {len(stale) - _MAX_SHOWN:,} more"] if len(stale) > _MAX_SHOWN else []
     rest = f", {skipped:,} could not be run" if skipped else ""
     lines.append(f"{many(held, 'fact holds', 'facts hold')}, {len(stale):,} no longer do and are disabled{rest}")
-    show(as_json, {"held": held, "stale": stale, "skipped": skipped, "problems": why}, lines)
-    for words in why if not as_json else ():
-        tell(words, err=True)
+    show(as_json, {"held": held, "stale": stale, "skipped": skipped, "problems": problems}, lines)
+    for problem in problems if not as_json else ():
+        tell(problem, err=True)
 
 
-def _verified(pool: ExperiencePool, library: str, why: list[str]) -> tuple[int, int, list[dict[str, str]]]:
-    """How many facts of a library hold, how many could not be run, and those that no longer hold."""
+def _verified(pool: ExperiencePool, library: str, problems: list[str]) -> tuple[int, int, list[dict[str, str]]]:
+    """The number of a library's facts that hold, the number that could not be run, and those that no longer hold."""
     from seasoned.methods.facts import Facts
 
-    mine = [lesson for lesson in pool.lessons("fact") if lesson.data.get("library") in (library, "", None)]
+    of_library = [lesson for lesson in pool.lessons("fact") if lesson.data.get("library") in (library, "", None)]
     if not library:
-        why.append(f"{many(len(mine), 'fact names', 'facts name')} no library: say which with --library")
-        return 0, len(mine), []
+        problems.append(f"{many(len(of_library), 'fact names', 'facts name')} no library: give it with --library")
+        return 0, len(of_library), []
     try:
         verdict = Facts(library=library).verify(pool)
     except ConfigError as error:
-        why.append(str(error))
-        return 0, len(mine), []
+        problems.append(str(error))
+        return 0, len(of_library), []
     rows = [{"id": lesson.id, "fact": lesson.text, "instead": instead} for lesson, instead in verdict.stale]
-    return verdict.held, max(len(mine) - verdict.held - len(rows), 0), rows
+    return verdict.held, max(len(of_library) - verdict.held - len(rows), 0), rows
 
 
 def take(
@@ -119,5 +119,5 @@ def take(
     with open_store(store) as opened:
         pool = ExperiencePool(opened, pool_of(namespace, scope) or HOME)
         kept = [lesson.text for lesson in Facts(library=library).keep_facts(facts, pool)]
-    lines = [*kept[:_SHOWN], f"{many(len(facts), 'fact')} in {file}, {len(kept):,} kept"]
+    lines = [*kept[:_MAX_SHOWN], f"{many(len(facts), 'fact')} in {file}, {len(kept):,} kept"]
     show(as_json, {"file": str(file), "found": len(facts), "kept": len(kept), "facts": kept}, lines)

@@ -1,8 +1,8 @@
-"""`seasoned hook`: for coding agents that run commands at the start and end of a session.
+"""`seasoned hook`: a memory for coding agents that run commands at the start and end of a session.
 
-Recall goes in at the start and with each request; the session is imported when it ends, and where a model is named a
-process of its own learns from it. Always holds: a hook never stops the agent: whatever goes wrong is one line on
-standard error, and the exit status is 0.
+Lessons are recalled at the start and with each request; at the end, the session is imported, and with --llm a separate
+process learns from it. Always holds: `recall` and `record` never stop the agent: an error is one line on standard
+error, and the exit code is 0.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ LearnsWith = Annotated[
     str | None, typer.Option("--llm", help="The model that learns from a session after its end, such as local.")
 ]
 _EVENTS = {"SessionStart": "recall", "UserPromptSubmit": "recall", "SessionEnd": "record"}
-_LINES = 40
+_MAX_LESSONS = 40
 
 
 @app.command("install")
@@ -40,13 +40,13 @@ def install(
     """Add the hooks to the project's settings. All other settings stay."""
     file = project / ".claude" / "settings.json"
     settings = _settings(file)
-    place = store if "://" in store else str(Path(store).resolve())
-    about = f"--store {shlex.quote(place)} --namespace {shlex.quote(namespace)}"
+    address = store if "://" in store else str(Path(store).resolve())
+    options = f"--store {shlex.quote(address)} --namespace {shlex.quote(namespace)}"
     hooks = settings.setdefault("hooks", {})
     for event, command in _EVENTS.items():
-        learns = f" --llm {shlex.quote(llm)}" if llm and command == "record" else ""
-        own = {"hooks": [{"type": "command", "command": f"seasoned hook {command} {about}{learns}"}]}
-        hooks[event] = [*(each for each in hooks.get(event, []) if "seasoned hook" not in json.dumps(each)), own]
+        llm_option = f" --llm {shlex.quote(llm)}" if llm and command == "record" else ""
+        hook = {"hooks": [{"type": "command", "command": f"seasoned hook {command} {options}{llm_option}"}]}
+        hooks[event] = [*(each for each in hooks.get(event, []) if "seasoned hook" not in json.dumps(each)), hook]
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(json.dumps(settings, indent=2) + "\n", encoding="utf-8")
     if as_json:
@@ -61,16 +61,16 @@ def recall(namespace: NamespaceHere = "default", store: StoreOption = STORE) -> 
 
     Reads JSON from standard input. With a `prompt`, prints the relevant lessons, otherwise the most useful ones.
     """
-    _never_stops(lambda: _recalled(namespace, store, _input()))
+    _without_errors(lambda: _print_recalled(namespace, store, _input()))
 
 
 @app.command("record")
 def record(namespace: NamespaceHere = "default", llm: LearnsWith = None, store: StoreOption = STORE) -> None:
     """Import a session. Reads JSON with a `transcript_path` from standard input."""
-    _never_stops(lambda: _recorded(namespace, store, llm, _input()))
+    _without_errors(lambda: _record_session(namespace, store, llm, _input()))
 
 
-def _recalled(namespace: str, store: str, event: dict[str, Any]) -> None:
+def _print_recalled(namespace: str, store: str, event: dict[str, Any]) -> None:
     from seasoned.cli.agents_md import line_of, ranked
     from seasoned.memory import Memory
     from seasoned.text import words_of
@@ -86,7 +86,7 @@ def _recalled(namespace: str, store: str, event: dict[str, Any]) -> None:
             near = [each for each in ranked(lessons, {}) if shared[each.id]]
             chosen = sorted(near, key=lambda each: -shared[each.id])[:5]
         else:
-            chosen = ranked(lessons, {})[:_LINES]
+            chosen = ranked(lessons, {})[:_MAX_LESSONS]
     if chosen:
         print(
             "\n".join(
@@ -95,26 +95,26 @@ def _recalled(namespace: str, store: str, event: dict[str, Any]) -> None:
         )
 
 
-def _recorded(namespace: str, store: str, llm: str | None, event: dict[str, Any]) -> None:
+def _record_session(namespace: str, store: str, llm: str | None, event: dict[str, Any]) -> None:
     from seasoned.memory.screened import ScreenedPool
     from seasoned.traces import read
     from seasoned.traces import record as keep
     from seasoned.traces.fixes import keep_fixes
 
-    named = event.get("transcript_path")
-    if not isinstance(named, str) or not named:
-        raise DataError("standard input should be JSON with a transcript_path, as the agent's hooks give it")
-    log = read(Path(named), "coding")
+    transcript = event.get("transcript_path")
+    if not isinstance(transcript, str) or not transcript:
+        raise DataError("standard input should be JSON with a transcript_path, as the agent's hooks write it")
+    log = read(Path(transcript), "coding")
     with open_store(store) as opened:
         pool = ScreenedPool(opened, namespace)
         added = keep(log, pool, pool.scopes)
         fixes = keep_fixes(pool, log.trajectories)
     tell(f"seasoned: {added} attempts recorded, {len(fixes)} fixes learned", err=True)
     if llm and added:
-        words = ["learn", "--store", store, "--namespace", namespace, "--llm", llm]
-        command, nowhere = [sys.executable, "-m", "seasoned", *words], subprocess.DEVNULL
+        arguments = ["learn", "--store", store, "--namespace", namespace, "--llm", llm]
+        command, nowhere = [sys.executable, "-m", "seasoned", *arguments], subprocess.DEVNULL
         learning = subprocess.Popen(command, stdin=nowhere, stdout=nowhere, stderr=nowhere, start_new_session=True)
-        learning.returncode = 0  # nobody waits for it: it goes on when this process has ended
+        learning.returncode = 0  # prevents a warning: it runs on after this process
 
 
 def _input() -> dict[str, Any]:
@@ -125,7 +125,7 @@ def _input() -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def _never_stops(work: Any) -> None:
+def _without_errors(work: Any) -> None:
     try:
         work()
     except (SeasonedError, OSError) as error:
@@ -133,17 +133,17 @@ def _never_stops(work: Any) -> None:
 
 
 def _settings(file: Path) -> dict[str, Any]:
-    """The settings in a file; {} where there is none.
+    """The settings in a file; {} if it does not exist.
 
     Raises:
-        ConfigError: it holds something else, which is left as it is.
+        ConfigError: the file has another format.
     """
     if not file.is_file():
         return {}
     try:
         value = json.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise ConfigError(f"{file} cannot be read as JSON, so it is left as it is: {error}") from error
+        raise ConfigError(f"{file} cannot be read as JSON, so it was not changed: {error}") from error
     if not isinstance(value, dict) or not isinstance(value.get("hooks", {}), dict):
-        raise ConfigError(f"{file} should be a JSON object whose hooks are one, too; it is left as it is")
+        raise ConfigError(f"{file} should be a JSON object whose `hooks` is an object; it was not changed")
     return value

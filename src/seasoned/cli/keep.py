@@ -1,6 +1,6 @@
-"""`seasoned prune|backup|restore|token`: what an operator does with a store.
+"""`seasoned prune|backup|restore|token`: commands for operators of a store.
 
-Always holds: a token is shown once; nothing is written over without being kept.
+Always holds: a token is shown once; a replaced store is kept.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def prune(
 
     age = re.fullmatch(r"(\d{1,5})([dwy])", older.strip().lower())
     if not age:
-        raise ConfigError(f"--older is a number of days, weeks or years, such as 90d, and was {older!r}")
+        raise ConfigError(f"--older should be a number of days, weeks or years, such as 90d, but was {older!r}")
     before = (datetime.now(UTC) - timedelta(days=int(age[1]) * _DAYS[age[2]])).isoformat()
     with open_store(store, must_exist=True) as opened:
         if namespace is None:
@@ -59,13 +59,13 @@ def prune(
         else:
             chosen_pool(opened, namespace, None)
             scopes = [MEMORY + namespace, FLAGGED + namespace]
-        done = prune_all(opened, before, scopes, dry_run=dry_run)
-    lines = [f"{one.scope}: {many(one.attempts, 'attempt')}, {many(one.lessons, 'deleted lesson')}" for one in done]
-    attempts, lessons = sum(one.attempts for one in done), sum(one.lessons for one in done)
+        pruned = prune_all(opened, before, scopes, dry_run=dry_run)
+    lines = [f"{one.scope}: {many(one.attempts, 'attempt')}, {many(one.lessons, 'deleted lesson')}" for one in pruned]
+    attempts, lessons = sum(one.attempts for one in pruned), sum(one.lessons for one in pruned)
     verb = "would be deleted" if dry_run else "deleted"
     both = f"{many(attempts, 'attempt')} and {many(lessons, 'deleted lesson')}"
     lines.append(f"{both} older than {before[:10]} {verb} for good")
-    show(as_json, {"before": before, "dry_run": dry_run, "pools": [asdict(one) for one in done]}, lines)
+    show(as_json, {"before": before, "dry_run": dry_run, "pools": [asdict(one) for one in pruned]}, lines)
 
 
 def backup(
@@ -74,11 +74,11 @@ def backup(
     as_json: JsonOption = False,
 ) -> None:
     """Copy the whole store into one file. Programs may keep using it."""
-    from seasoned.store.backup import backup as keep
+    from seasoned.store.backup import backup as copy
 
     with open_store(store, must_exist=True) as opened:
-        size = keep(opened, file)
-    show(as_json, {"file": str(file), "bytes": size}, f"{file}: {size:,} bytes, read again and sound")
+        size = copy(opened, file)
+    show(as_json, {"file": str(file), "bytes": size}, f"{file}: {size:,} bytes, verified")
 
 
 def restore(
@@ -90,11 +90,11 @@ def restore(
     as_json: JsonOption = False,
 ) -> None:
     """Restore a store from a backup. Stop the programs that use it first."""
-    from seasoned.store.backup import restore as bring_back
+    from seasoned.store.backup import restore as restore_store
 
-    kept = bring_back(file, store, replace=replace)
-    beside = f"; what was there lies in {kept}" if kept else ""
-    show(as_json, {"file": str(file), "kept": str(kept) if kept else None}, f"restored from {file}{beside}")
+    previous = restore_store(file, store, replace=replace)
+    note = f"; the previous store is in {previous}" if previous else ""
+    show(as_json, {"file": str(file), "kept": str(previous) if previous else None}, f"restored from {file}{note}")
 
 
 @tokens.command("add")
@@ -111,7 +111,7 @@ def add_token(
         token = table.add_token(opened, name, role)
     show(as_json, {"name": name, "role": role, "token": token}, token)
     if not as_json:
-        tell(f"{name} opens the page with ?token=.. at its address, and MCP with it as the bearer token", err=True)
+        tell(f"{name} adds ?token=.. to the page's address, and sends it to MCP as the bearer token", err=True)
 
 
 @tokens.command("list")
@@ -132,4 +132,4 @@ def remove_token(name: NameArgument, store: StoreOption = STORE, as_json: JsonOp
 
     with open_store(store, must_exist=True) as opened:
         table.remove_token(opened, name)
-    show(as_json, {"name": name, "removed": True}, f"the token of {name} lets nobody in any more")
+    show(as_json, {"name": name, "removed": True}, f"the token of {name} was removed")

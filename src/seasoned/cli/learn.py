@@ -1,6 +1,7 @@
-"""`seasoned learn`: learn from what was recorded and not learned from yet, and say before what that would take.
+"""`seasoned learn`: learn from a memory's new attempts, or estimate the cost.
 
-Always holds: with --dry-run no model is asked and nothing is written; what taught nothing is named with its reason.
+Always holds: with --dry-run, no model is called and nothing is written; attempts that taught nothing are counted with
+the reason.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from seasoned.memory import Learned
     from seasoned.memory.auto import ToLearn
 
-_SHOWN = 20
+_MAX_SHOWN = 20
 
 
 def learn(
@@ -53,7 +54,7 @@ def learn(
         lines.append(f"Learning used {many(used.calls, 'call')} and {used.tokens:,} tokens today.")
     lines += [f"{many(count, 'attempt')} taught nothing yet: {why}." for why, count in waiting.items()]
     if before.calls and not before.model:
-        lines.append("For that it needs a model: --llm local, or the name of a server's model.")
+        lines.append("This needs a model: --llm local, or the name of a server's model.")
     show(as_json, {"namespace": namespace, "method": method, **_facts(before, learned, waiting)}, lines)
 
 
@@ -77,15 +78,15 @@ def _facts(before: ToLearn, learned: Learned | None, waiting: Mapping[str, int])
 def _done(learned: Learned) -> list[str]:
     from seasoned.cli.listing import beginning
 
-    equal = f", {learned.equal:,} of them equal to one that was known" if learned.equal else ""
+    equal = f", {learned.equal:,} of them equal to an earlier one" if learned.equal else ""
     waiting = len(learned.quarantined)
     held = f" ({waiting:,} {'waits' if waiting == 1 else 'wait'} for review)" if waiting else ""
     lines = [
         f"Learned from {many(learned.trajectories, 'attempt')}{equal}: {many(len(learned.lessons), 'lesson')}{held}."
     ]
-    lines += [f"  {each.id}  {each.kind}  {beginning(each)}" for each in learned.lessons[:_SHOWN]]
-    if len(learned.lessons) > _SHOWN:
-        lines.append(f"  and {len(learned.lessons) - _SHOWN:,} more: `seasoned lessons list` shows them")
+    lines += [f"  {each.id}  {each.kind}  {beginning(each)}" for each in learned.lessons[:_MAX_SHOWN]]
+    if len(learned.lessons) > _MAX_SHOWN:
+        lines.append(f"  and {len(learned.lessons) - _MAX_SHOWN:,} more: `seasoned lessons list` shows them")
     if learned.usage.calls:
         cost = learned.usage.cost
         price = "price unknown" if cost is None else f"${cost:,.4f}" if cost else "free"

@@ -1,4 +1,4 @@
-"""`seasoned lessons` and `seasoned recall`: read and move what was learned, and see what a task would be told."""
+"""`seasoned lessons` and `seasoned recall`: read, export and import lessons, and show a task's guidance."""
 
 from __future__ import annotations
 
@@ -51,11 +51,11 @@ if TYPE_CHECKING:
 app = typer.Typer(help="Read, correct and move lessons. Without a command, list them.", invoke_without_command=True)
 LimitOption = Annotated[int, typer.Option("--limit", min=1, help="At most this many, the newest.")]
 StatusOption = Annotated[LessonStatus | None, typer.Option(help="Only with this status.")]
-_NAMED = 20  # broken lines that are named
+_MAX_NAMED = 20  # broken lines that are printed
 
 
 @app.callback()
-def _alone(context: typer.Context, store: StoreOption = STORE) -> None:
+def _default(context: typer.Context, store: StoreOption = STORE) -> None:
     if context.invoked_subcommand is None:
         list_lessons(store=store)
     elif getattr(context.get_parameter_source("store"), "name", "") == "COMMANDLINE":
@@ -183,10 +183,10 @@ def import_lessons(
     """
     given = pool_of(namespace, scope)
     good, broken = _read(read_text(file).split("\n"))
-    for number, why in broken[:_NAMED]:
+    for number, why in broken[:_MAX_NAMED]:
         tell(f"line {number}: {why}", err=True)
-    if len(broken) > _NAMED:
-        tell(f"and {len(broken) - _NAMED:,} more", err=True)
+    if len(broken) > _MAX_NAMED:
+        tell(f"and {len(broken) - _MAX_NAMED:,} more", err=True)
     bad = many(len(broken), "broken line")
     if broken and not good:
         raise DataError(
@@ -207,18 +207,18 @@ def import_lessons(
     tell(f"{many(len(good), 'lesson')} imported into {', '.join(pools)}{each}, {bad}")
     runs = sum(bool(RUN.match(named)) for named, _ in good)
     if runs and given is None:
-        were = "was" if runs == 1 else "were"
-        tell(f"{runs:,} of them {were} a run's, and now in {HOME}: name another pool with --scope", err=True)
+        verb = "was" if runs == 1 else "were"
+        tell(f"{runs:,} of them {verb} from a run, and went into {HOME}: name another pool with --scope", err=True)
     waiting = sum(lesson.status == "quarantined" for _, lesson in good)
     if waiting:
-        verb = "waits" if waiting == 1 else "wait"
+        verb = "is" if waiting == 1 else "are"
         tell(f"{waiting:,} of them {verb} in quarantine: see `seasoned lessons list --status quarantined`", err=True)
 
 
 def _read(lines: Sequence[str]) -> tuple[list[tuple[str, Lesson]], list[tuple[int, str]]]:
-    """The lessons of JSON lines, each with the pool it names ("": none), and the lines that hold none, with the reason.
+    """Read JSON lines: the lessons, each with the pool that it names or "", and the broken lines with the reasons.
 
-    Each lesson has a new id, and passes the checks of `Memory.add`, but that a text that is too long is cut.
+    Each lesson gets a new id, and passes the checks of `Memory.add`, except that a long text is cut.
     """
     from seasoned.traces.source import load
 
@@ -230,17 +230,17 @@ def _read(lines: Sequence[str]) -> tuple[list[tuple[str, Lesson]], list[tuple[in
             try:
                 if why or not isinstance(raw, dict):
                     raise DataError(why or "not an object")
-                good.append(_made(raw))
+                good.append(_lesson_from(raw))
             except DataError as error:
                 broken.append((number, str(error)))
     return good, broken
 
 
-def _made(raw: dict[str, Any]) -> tuple[str, Lesson]:
+def _lesson_from(raw: dict[str, Any]) -> tuple[str, Lesson]:
     """The pool that a line names, and its lesson.
 
     Raises:
-        DataError: if it holds none.
+        DataError: if it is not a lesson.
     """
     from pydantic import ValidationError
 
@@ -250,15 +250,15 @@ def _made(raw: dict[str, Any]) -> tuple[str, Lesson]:
 
     fields = {name: value for name, value in raw.items() if name != "schema_version"}
     try:
-        made = Lesson.model_validate({**fields, "id": new_id("les"), "version": 1, "sources": ()})
-        checked_text(made.text[:MAX_LESSON])
-        data = dict(made.data)
+        lesson = Lesson.model_validate({**fields, "id": new_id("les"), "version": 1, "sources": ()})
+        checked_text(lesson.text[:MAX_LESSON])
+        data = dict(lesson.data)
         named = data.pop("scope", "")
         data.pop("trust", None)
-        # Whoever wrote it, and how far the other store trusted it, nobody here can look up.
+        # The author, and the trust of the other store, cannot be verified here.
         data = {**data, "imported": True}
-        fresh = made.model_copy(update={"key": checked_key(made.kind, made.key), "data": data})
-        return named.strip() if isinstance(named, str) else "", screen_lesson(fresh)
+        imported = lesson.model_copy(update={"key": checked_key(lesson.kind, lesson.key), "data": data})
+        return named.strip() if isinstance(named, str) else "", screen_lesson(imported)
     except ValidationError as error:
         fault = error.errors()[0]
         raise DataError(f"{'.'.join(map(str, fault['loc']))}: {fault['msg'].lower()}") from error
@@ -287,13 +287,13 @@ def recall(
     """
     options: dict[str, Any] = {name: value for name, value in (("k", k), ("share", share)) if value is not None}
     with open_store(store, must_exist=True) as opened:
-        pool = chosen_pool(opened, namespace, scope) or _usual(opened)
+        pool = chosen_pool(opened, namespace, scope) or _default_pool(opened)
         guidance = _recalled(opened, pool, text, method, options)
     show(as_json, guidance.model_dump(mode="json"), guidance.text or f"nothing in {pool} fits this task")
 
 
-def _usual(store: Store) -> str:
-    """The pool that is meant where none is named: `default`, else the memory `default`, else the only one there is."""
+def _default_pool(store: Store) -> str:
+    """The pool if none is named: `default`, else the memory `default`, else the only one."""
     pools = [pool for pool in store.scopes() if not pool.startswith(FLAGGED)]
     return next((pool for pool in ("default", HOME) if pool in pools), None) or only_pool(pools)
 
@@ -309,7 +309,7 @@ def _recalled(store: Store, pool: str, text: str, method: str | None, options: d
         with Memory(store, method=method, namespace=name, embedder=default_embedder(), **options) as memory:
             return memory.recall(text)
     if method is not None:
-        raise ConfigError(f"--method is for memories, and {pool} is none: give --namespace")
+        raise ConfigError(f"--method is for memories, but {pool} is not a memory: give --namespace")
     from seasoned.methods.expnote import ExpNote
     from seasoned.pool import ExperiencePool
     from seasoned.types import Task

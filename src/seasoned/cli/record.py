@@ -1,4 +1,4 @@
-"""`seasoned lessons contradicted`: which lessons the recorded attempts speak against."""
+"""`seasoned lessons contradicted`: which lessons the recorded attempts contradict."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from seasoned.types import Trajectory
 
 MOST = 5000
-"""Attempts of the record that are read, at most."""
+"""The most attempts that are read."""
 
 
 def contradicted(
@@ -55,20 +55,21 @@ def contradicted(
         lessons = opened.lessons(pool, status="active")
         attempts = _record(opened, pool, [source for lesson in lessons for source in lesson.sources])
         model = nullcontext(None) if by == "words" else opening.open_llm(opening.ModelSettings(model=llm))
-        with model as asked:
-            scores = against_record(lessons, attempts, by, asked)
+        with model as judge:
+            scores = against_record(lessons, attempts, by, judge)
     texts = {lesson.id: lesson.text for lesson in lessons}
     scores.sort(key=lambda one: one.score)
     lines = [f"{one.score:+6.2f}  {one.lesson_id}  {one_line(texts[one.lesson_id], 80)}" for one in scores[:limit]]
     lines += [f"and {len(scores) - limit:,} more"] if len(scores) > limit else []
-    against = f"{sum(one.score < 0 for one in scores):,} of {many(len(scores), 'lesson')}"
-    lines.append(f"{many(len(attempts), 'attempt')} with a known outcome speak against {against}")
+    contradicted_ = f"{sum(one.score < 0 for one in scores):,} of {many(len(scores), 'lesson')}"
+    verb = "contradicts" if len(attempts) == 1 else "contradict"
+    lines.append(f"{many(len(attempts), 'attempt')} with a known outcome {verb} {contradicted_}")
     plain = [{"lesson": one.lesson_id, "score": one.score, "text": texts[one.lesson_id]} for one in scores]
     show(as_json, {"by": by, "attempts": len(attempts), "lessons": plain}, lines)
 
 
 def _record(store: Store, pool: str, sources: list[str]) -> list[Trajectory]:
-    """The attempts with a known outcome in a pool; of a run, those in the pool that its lessons came from."""
+    """A pool's attempts with a known outcome; for a run's pool of lessons, those of its sources' pools."""
     from seasoned.store.pages import attempt_lines
 
     attempts = store.trajectories(pool, limit=MOST)

@@ -1,4 +1,4 @@
-"""`seasoned serve`: the page, for people who want to read and correct what was learned."""
+"""`seasoned serve`: the page on which people read and correct lessons."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def serve(
             from seasoned.store.server import postgres_in
 
             store = stack.enter_context(postgres_in(postgres))
-            typer.echo(f"The store for programs on this machine, while this one runs: {store}")
+            typer.echo(f"While this program runs, other programs on this machine can use the store {store}")
         _serve(port, host, embedder, (llm, method), runs, store)
 
 
@@ -52,7 +52,7 @@ def _serve(
     port: int,
     host: str,
     embedder: str | None,
-    learns: tuple[str | None, str | None],
+    learning: tuple[str | None, str | None],
     runs: Path,
     store: str,
 ) -> None:
@@ -61,34 +61,33 @@ def _serve(
 
     token = secrets.token_urlsafe(24)
     if is_missing(store):
-        typer.echo(f"seasoned: there was no store at {store}, so an empty one was made", err=True)
+        typer.echo(f"seasoned: there was no store at {store}, so an empty one was created", err=True)
     with open_store(store) as opened:
-        meaning = _embedder(embedder)
         app = make_app(
             opened,
             token=token,
             runs_folder=runs,
-            embedder=meaning,
+            embedder=_embedder(embedder),
             host=host,
-            warming=_beside_answers,
-            llm=learns[0],
-            method=learns[1],
+            warming=_low_latency,
+            llm=learning[0],
+            method=learning[1],
         )
         if host not in LOOPBACK:
             typer.echo(
-                f"seasoned: {host} can be reached from other machines, and nothing is encrypted on the way: whoever "
-                "reads the address may change every lesson",
+                f"seasoned: other machines can reach {host}, and nothing is encrypted: whoever reads the address can "
+                "change every lesson",
                 err=True,
             )
         serve_page(app, host=host, port=port, ready=lambda address: typer.echo(f"{address}?token={token}"))
 
 
 @contextmanager
-def _beside_answers() -> Iterator[None]:
-    """Around the reading of all vectors, so that answers do not wait for it. The whole process is the page's."""
+def _low_latency() -> Iterator[None]:
+    """Set up the process so that reading all vectors in a thread does not delay answers."""
     before = sys.getswitchinterval()
-    sys.setswitchinterval(0.0005)  # else each answer waits for that thread, 5 ms at a time
-    gc.disable()  # each look for cycles among all these lessons would hold up every answer, 0.2 s at 100,000
+    sys.setswitchinterval(0.0005)  # by default, each answer waits 5 ms at a time for that thread
+    gc.disable()  # a collection delays every answer by 0.2 s at 100,000 lessons
     try:
         yield
     finally:

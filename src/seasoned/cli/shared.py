@@ -1,7 +1,7 @@
-"""What the commands share: options, output, errors as sentences, and finding a run, a pool or a lesson.
+"""Functions that commands share: options, output, errors, and lookups of runs, pools and lessons.
 
-Always holds: nothing heavy is imported here; what `tell` prints cannot lead a terminal astray, whoever wrote it; data
-for programs are UTF-8 wherever they go.
+Always holds: nothing heavy is imported here; `tell` prints no control characters of a terminal, whoever wrote the text;
+data for programs are UTF-8.
 """
 
 from __future__ import annotations
@@ -47,12 +47,12 @@ MethodOption = Annotated[
     str | None, typer.Option(help="The method. Default: the one that the memory learned with last, else erl.")
 ]
 MEMORY, FLAGGED = "memory/", "flagged/"
-"""What the pools of a namespace begin with: all that it recalls from, and attempts that were set apart."""
+"""The prefixes of a namespace's pools: the one it recalls from, and the one for flagged attempts."""
 HOME = f"{MEMORY}default"
-"""Where lessons go that name no other pool."""
-_NAMED = 8  # pools that an error names
-_SQLITE = b"SQLite format 3\0"
-_BESIDE = ("-wal", "-shm", "-journal")  # what SQLite keeps beside a file of its own
+"""The default pool for lessons."""
+_MAX_NAMED = 8  # pools in an error message
+_SQLITE_HEADER = b"SQLite format 3\0"
+_SUFFIXES = ("-wal", "-shm", "-journal")  # of SQLite's files beside a store
 
 
 def fail(error: BaseException) -> int:
@@ -78,12 +78,12 @@ def _utf8() -> None:
 
 
 def tell(text: object, *, err: bool = False) -> None:
-    """Print text of any origin."""
+    """Print text of any origin, without control characters."""
     typer.echo(clean(text), err=err)
 
 
 def show(as_json: bool, value: Any, lines: str | Iterable[str]) -> None:
-    """Print a value as JSON for programs, or else lines for people, which may be of any origin."""
+    """Print a value as JSON for programs, or else lines of any origin for people."""
     if as_json:
         print_json(value)
         return
@@ -92,12 +92,12 @@ def show(as_json: bool, value: Any, lines: str | Iterable[str]) -> None:
 
 
 def many(count: int, one: str, several: str = "") -> str:
-    """A number of things: "1 lesson", "2 lessons"."""
+    """A count with its noun: "1 lesson", "2 lessons"."""
     return f"{count:,} {one if count == 1 else several or f'{one}s'}"
 
 
 def write_out(parts: Iterable[str], output: Path | None) -> int:
-    """Write the parts, to standard output or to a file by way of another one beside it; returns how many there were.
+    """Write parts to standard output, or to a file, which is replaced as a whole; returns how many there were.
 
     Raises:
         ConfigError: if the file is a store, or cannot be written.
@@ -116,16 +116,16 @@ def write_out(parts: Iterable[str], output: Path | None) -> int:
         _utf8()
         sys.stdout.writelines(counted())
         return count
-    beside = output.with_name(f".{output.name}.{os.getpid()}")
+    partial = output.with_name(f".{output.name}.{os.getpid()}")
     try:
-        with beside.open("w", encoding="utf-8", newline="\n") as stream:
+        with partial.open("w", encoding="utf-8", newline="\n") as stream:
             stream.writelines(counted())
-        beside.replace(output)
+        partial.replace(output)
     except OSError as error:
         raise ConfigError(f"{output} cannot be written: {error.strerror or error}") from error
     finally:
         with suppress(OSError):
-            beside.unlink()
+            partial.unlink()
     return count
 
 
@@ -139,7 +139,7 @@ def write_lines(lines: Iterable[str], output: Path | None, as_json: bool) -> int
 
 
 def tell_written(count: str, output: Path | None, as_json: bool) -> None:
-    """Say what was written to a file; `count` is a number of things."""
+    """Report what was written to a file; `count` is from `many`."""
     if output is not None and as_json:
         print_json({"file": str(output), "written": count})
     elif output is not None:
@@ -147,38 +147,38 @@ def tell_written(count: str, output: Path | None, as_json: bool) -> None:
 
 
 def check_output(output: Path) -> None:
-    """Refuse what cannot be written, and to write over a store or a file that SQLite keeps beside it.
+    """Check that an output file can be written and is neither a store nor one of SQLite's files beside a store.
 
     Raises:
-        ConfigError: if the output is one, or a folder, or is to be in a folder that there is not.
+        ConfigError: if it is one of these or a folder, or its folder does not exist.
     """
-    with suppress(OSError):  # a name that is too long for a path
+    with suppress(OSError):  # such as a name that is too long for a path
         if not output.name or output.is_dir():
             raise ConfigError(f"expected a file to write, but {output} is a folder: name a file in it")
         if not output.parent.is_dir():
             raise ConfigError(f"{output} cannot be written: there is no folder {output.parent}")
-    names = [str(output), *(str(output.resolve()).removesuffix(end) for end in _BESIDE if output.name.endswith(end))]
+    names = [str(output), *(str(output.resolve()).removesuffix(end) for end in _SUFFIXES if output.name.endswith(end))]
     try:
-        stores = [name for name in names if Path(name).is_file() and _begins(name) == _SQLITE]
+        stores = [name for name in names if Path(name).is_file() and _first_bytes(name) == _SQLITE_HEADER]
     except OSError as error:
         raise ConfigError(f"{output} cannot be written: {error.strerror or error}") from error
     if stores:
-        whose = "is a store" if stores[0] == names[0] else f"belongs to the store {stores[0]}"
-        raise ConfigError(f"{output} {whose}, and nothing is written over it: name another file")
+        use = "is a store" if stores[0] == names[0] else f"belongs to the store {stores[0]}"
+        raise ConfigError(f"{output} {use}, which is not overwritten: name another file")
 
 
-def _begins(name: str) -> bytes:
+def _first_bytes(name: str) -> bytes:
     with Path(name).open("rb") as stream:
-        return stream.read(len(_SQLITE))
+        return stream.read(len(_SQLITE_HEADER))
 
 
 def is_missing(address: str) -> bool:
-    """Whether there is no store at the address yet; a server is taken to have one."""
+    """Whether there is no file at the address yet; a server is assumed to have a store."""
     return "://" not in address and not Path(address).exists()
 
 
 def begin(address: str) -> str:
-    """What to do where there is nothing yet."""
+    """How to begin without a store."""
     return (
         f"There is no store at {clean(address)} yet. It begins with the first attempt:\n"
         '  in Python   with Memory("seasoned.db", llm=..) as memory: ..   (docs/quickstart.md)\n'
@@ -190,17 +190,17 @@ def begin(address: str) -> str:
 
 
 def named_store(address: str) -> str:
-    """How a further command names the store. An address may hold a password, so it is not repeated."""
+    """The option that names the store in a suggested command; not for a URL, which may contain a password."""
     return "" if address == STORE or "://" in address else f" --store {shlex.quote(address)}"
 
 
 @contextmanager
 def open_store(address: str, *, must_exist: bool = False) -> Iterator[Store]:
-    """The store, closed at the end.
+    """Open a store for the block.
 
     Raises:
         ConfigError: if it must exist and does not.
-        StoreError: as the store raises it.
+        StoreError: if it cannot be opened.
     """
     if must_exist and is_missing(address):
         raise ConfigError(
@@ -220,7 +220,7 @@ def one_scope(store: Store, namespace: str | None, scope: str | None) -> str:
     """The pool that --namespace or --scope names, or the only one that holds lessons.
 
     Raises:
-        ConfigError: as `chosen_pool`; if none is named and there are several, or none.
+        ConfigError: as `chosen_pool`; if neither is given and there are several such pools, or none.
     """
     chosen = chosen_pool(store, namespace, scope)
     if chosen is not None:
@@ -229,7 +229,7 @@ def one_scope(store: Store, namespace: str | None, scope: str | None) -> str:
 
 
 def only_pool(pools: Sequence[str], which: str = "") -> str:
-    """The only one of the pools.
+    """The only pool of these.
 
     Raises:
         ConfigError: if there are several, or none.
@@ -241,10 +241,10 @@ def only_pool(pools: Sequence[str], which: str = "") -> str:
 
 
 def pool_of(namespace: str | None, scope: str | None) -> str | None:
-    """The pool that --namespace or --scope names; None where neither is given.
+    """The pool that --namespace or --scope names; None if neither is given.
 
     Raises:
-        ConfigError: if both are given, or what is given is empty.
+        ConfigError: if both are given, or one is empty.
     """
     if namespace is not None and scope is not None:
         raise ConfigError(
@@ -257,7 +257,7 @@ def pool_of(namespace: str | None, scope: str | None) -> str | None:
 
 
 def chosen_pool(store: Store, namespace: str | None, scope: str | None) -> str | None:
-    """The pool that --namespace or --scope names; None where neither is given.
+    """The pool that --namespace or --scope names; None if neither is given.
 
     Raises:
         ConfigError: as `pool_of` and `known_pool`.
@@ -270,73 +270,73 @@ def known_pool(store: Store, pool: str) -> str:
     """The pool, if the store has it.
 
     Raises:
-        ConfigError: if it has not; the message names those that it has.
+        ConfigError: if it has not; the message names some that it has.
     """
-    there = store.scopes()
-    if pool in there or (pool.startswith(MEMORY) and FLAGGED + pool.removeprefix(MEMORY) in there):
+    pools = store.scopes()
+    if pool in pools or (pool.startswith(MEMORY) and FLAGGED + pool.removeprefix(MEMORY) in pools):
         return pool
-    near = [*difflib.get_close_matches(pool, there, n=_NAMED), *there]
-    named = ", ".join(list(dict.fromkeys(near))[:_NAMED]) or "none"
-    more = f" and {len(there) - _NAMED} more" if len(there) > _NAMED else ""
+    near = [*difflib.get_close_matches(pool, pools, n=_MAX_NAMED), *pools]
+    named = ", ".join(list(dict.fromkeys(near))[:_MAX_NAMED]) or "none"
+    more = f" and {len(pools) - _MAX_NAMED} more" if len(pools) > _MAX_NAMED else ""
     raise ConfigError(f"there is no pool {pool!r} in {store.where}; it has {named}{more}")
 
 
 def find_lesson(store: Store, name: str) -> Lesson:
-    """A lesson by its id, or the beginning of it.
+    """A lesson by its id, or a prefix of it.
 
     Raises:
-        ConfigError: if none or several fit, or the name is empty.
+        ConfigError: if none or several match, or the name is empty.
     """
     if not name.strip():
         raise ConfigError("expected the id of a lesson, but it is empty: `seasoned lessons list` shows them")
     lesson = store.get_lesson(name)
     if lesson is not None:
         return lesson
-    fitting = [lesson for lesson in store.lessons() if lesson.id.startswith(name)]
-    if len(fitting) == 1:
-        return fitting[0]
-    count = "more than one lesson" if fitting else "no lesson"
+    matches = [lesson for lesson in store.lessons() if lesson.id.startswith(name)]
+    if len(matches) == 1:
+        return matches[0]
+    count = "more than one lesson" if matches else "no lesson"
     raise ConfigError(f"expected the id of one lesson, but {count} begins with {name!r}: see `seasoned lessons list`")
 
 
 def find_attempt(store: Store, name: str) -> Trajectory:
-    """An attempt by its id, or the beginning of it.
+    """An attempt by its id, or a prefix of it.
 
     Raises:
-        ConfigError: if none or several fit.
+        ConfigError: if none or several match.
     """
-    fitting = store.find_trajectories(name, 2)
-    if len(fitting) != 1:
-        several = "several attempts begin" if fitting else "no attempt begins"
+    matches = store.find_trajectories(name, 2)
+    if len(matches) != 1:
+        several = "several attempts begin" if matches else "no attempt begins"
         raise ConfigError(f"{several} with {name!r} in {store.where}; `seasoned attempts` lists them")
-    return fitting[0]
+    return matches[0]
 
 
 def all_runs(runs: Path, names: str = "*") -> list[Path]:
-    """The directories of the runs in a folder, the latest last, if it is there."""
+    """The directories of the runs in a folder, latest last; empty if the folder does not exist."""
     return sorted(file.parent for file in runs.glob(f"{names}/config.toml"))
 
 
 def find_run(name: str, runs: Path) -> Path:
-    """A run's directory by path, by full name, by the end or a part of its name, or "last".
+    """A run's directory by path, by name or a part of it, or "last".
 
     Raises:
-        ConfigError: if none or several fit, or the name is empty.
+        ConfigError: if none or several match, or the name is empty.
     """
     if not name.strip():
         raise ConfigError("expected the name of a run, but it is empty: `seasoned runs list` shows them")
-    with suppress(OSError):  # a name that is too long for a path
+    with suppress(OSError):  # such as a name that is too long for a path
         if (Path(name) / "config.toml").is_file():
             return Path(name) if Path(name).name not in ("", "..") else Path(name).resolve()
-    there = all_runs(runs)
-    if name == "last" and there:
-        return there[-1]
-    exact = [p for p in there if p.name == name]
-    fitting = exact or [p for p in there if name in p.name]
-    if len(fitting) == 1:
-        return fitting[0]
-    if not there:
-        raise ConfigError(f"there is no run {name!r}, and no other in {runs} yet; `seasoned run emoji` makes one")
-    if not fitting:
-        raise ConfigError(f"there is no run {name!r} in {runs}; `seasoned runs list` shows what there is")
-    raise ConfigError(f"{name!r} fits {len(fitting)} runs: {', '.join(p.name for p in fitting[:5])}; give more of it")
+    all_ = all_runs(runs)
+    if name == "last" and all_:
+        return all_[-1]
+    exact = [p for p in all_ if p.name == name]
+    matches = exact or [p for p in all_ if name in p.name]
+    if len(matches) == 1:
+        return matches[0]
+    if not all_:
+        raise ConfigError(f"there is no run {name!r}, and {runs} has no other yet; `seasoned run emoji` makes one")
+    if not matches:
+        raise ConfigError(f"there is no run {name!r} in {runs}; `seasoned runs list` lists them")
+    raise ConfigError(f"{name!r} matches {len(matches)} runs: {', '.join(p.name for p in matches[:5])}; add more of it")

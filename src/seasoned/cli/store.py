@@ -1,4 +1,4 @@
-"""`seasoned store copy`: a store moved from a file to a database server, or back."""
+"""`seasoned store copy` and `grant`: copies a store between a file and a server, and sets the rights of roles."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """`seasoned lessons duplicates|cap`: upkeep of a pool.
 
-Always holds: nothing is merged or disabled that was not asked for, and nothing is deleted for good.
+Always holds: lessons are merged or disabled only on request, and none is deleted permanently.
 """
 
 from __future__ import annotations
@@ -54,8 +54,8 @@ def duplicates(
         lines += [f"  and {len(group.others) - 10:,} more"] if len(group.others) > 10 else []
     lines += [f"and {len(groups) - limit:,} more groups"] if len(groups) > limit else []
     done = f"; {many(len(kept), 'was', 'were')} kept" if merge else ""
-    which = f"one of {len(groups):,} others" if len(groups) > 1 else "another"
-    lines.append(f"{many(others, 'lesson says', 'lessons say')} what {which} says{done}")
+    other_lessons = f"one of {len(groups):,} others" if len(groups) > 1 else "another"
+    lines.append(f"{many(others, 'lesson says', 'lessons say')} what {other_lessons} says{done}")
     show(as_json, {"groups": [_plain(group) for group in groups], "lessons": others, "merged": len(kept)}, lines)
 
 
@@ -76,11 +76,11 @@ def cap(
 
     with open_store(store, must_exist=True) as opened:
         pool = ExperiencePool(opened, one_scope(opened, namespace, scope))
-        gone = upkeep.cap(pool, lessons=lessons, tokens=tokens, kind=kind)
+        disabled = upkeep.cap(pool, lessons=lessons, tokens=tokens, kind=kind)
         left = len(pool.lessons(kind))
-    lines = [f"{lesson.id}  {lesson.text}" for lesson in gone[:20]]
-    lines.append(f"{many(len(gone), 'lesson')} disabled, {left:,} active")
-    show(as_json, {"disabled": [lesson.model_dump(mode="json") for lesson in gone], "active": left}, lines)
+    lines = [f"{lesson.id}  {lesson.text}" for lesson in disabled[:20]]
+    lines.append(f"{many(len(disabled), 'lesson')} disabled, {left:,} active")
+    show(as_json, {"disabled": [lesson.model_dump(mode="json") for lesson in disabled], "active": left}, lines)
 
 
 def _plain(group: Group) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """`seasoned lessons snapshot|snapshots|diff|rollback`: states of a whole pool.
 
-Always holds: nothing is taken away by going back; a pool is only guessed where the store has one.
+Always holds: a rollback deletes nothing; without --namespace or --scope, the store must have only one pool.
 """
 
 from __future__ import annotations
@@ -43,10 +43,10 @@ def snapshot(
 
     with open_store(store, must_exist=True) as opened:
         pool = one_scope(opened, namespace, scope)
-        named = opened.add_snapshot(pool, checked_snapshot_name(name), who="person", why=mask(why))
+        saved = opened.add_snapshot(pool, checked_snapshot_name(name), who="person", why=mask(why))
         count = len(opened.lessons_at(pool, "now"))
-    line = f"{named.name} is the state of {pool} at {named.at}: {many(count, 'lesson')}"
-    show(as_json, {**vars(named), "lessons": count}, line)
+    line = f"{saved.name} is the state of {pool} at {saved.at}: {many(count, 'lesson')}"
+    show(as_json, {**vars(saved), "lessons": count}, line)
 
 
 def snapshots(
@@ -57,9 +57,9 @@ def snapshots(
 ) -> None:
     """List the snapshots, the oldest first."""
     with open_store(store, must_exist=True) as opened:
-        named = opened.snapshots(chosen_pool(opened, namespace, scope))
-    lines = [f"{each.name}  {each.scope}  {each.at}  {each.who}: {each.why}" for each in named]
-    show(as_json, [vars(each) for each in named], lines or "no snapshots")
+        saved = opened.snapshots(chosen_pool(opened, namespace, scope))
+    lines = [f"{each.name}  {each.scope}  {each.at}  {each.who}: {each.why}" for each in saved]
+    show(as_json, [vars(each) for each in saved], lines or "no snapshots")
 
 
 def diff(
@@ -102,7 +102,7 @@ def rollback(
 
 
 def show_changes(changes: Difference, as_json: bool) -> None:
-    """Print a difference: a line for each lesson, two where it was changed."""
+    """Print a difference: one line for an added or removed lesson, two for a changed one."""
     changed = [{"before": _plain(old), "after": _plain(new)} for old, new in changes.changed]
     both = {"added": [_plain(x) for x in changes.added], "removed": [_plain(x) for x in changes.removed]}
     lines = [f"+ {_line(lesson)}" for lesson in changes.added] + [f"- {_line(lesson)}" for lesson in changes.removed]

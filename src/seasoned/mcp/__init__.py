@@ -1,9 +1,9 @@
 """A memory over the Model Context Protocol: its tools, on standard input and output or over HTTP.
 
-Built on the official SDK (extra `mcp`), which is imported when a server is made. Always holds: over HTTP it listens on
-this machine alone unless it is told otherwise, and answers nobody without a token; what a client sends is untrusted:
-its size is bounded, secrets in it are masked, and what seems aimed at the model waits in quarantine; an argument that a
-tool does not have is refused; an error is a sentence and no traceback.
+Uses the official SDK (extra `mcp`), which is imported when a server is made. Always holds: over HTTP, the server
+listens only on this machine unless `host` says otherwise, and answers no request without a token; input of clients is
+untrusted: its size is bounded, its secrets are masked, and suspected prompt injections are quarantined; an unknown
+argument of a tool is refused; an error is a sentence without a traceback.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ App = Callable[..., Awaitable[None]]
 
 
 def make_server(memory: Memory) -> MCPServer[Any]:
-    """A server with the tools recall, record, outcome, learn, note, list and effect over a memory, which stays open.
+    """A server with the tools recall, record, outcome, learn, note, list and effect; the memory stays open.
 
     Raises:
         MissingExtraError: when the SDK is not installed.
@@ -54,7 +54,7 @@ def make_server(memory: Memory) -> MCPServer[Any]:
     offered |= {"learn": tools.learn, "note": tools.note, "list": tools.listed, "effect": tools.effect}
 
     class Server(MCPServer[Any]):
-        """Tells what was wrong with a call in a sentence."""
+        """Answers an invalid call with a sentence that says what is wrong."""
 
         async def call_tool(self, name: str, arguments: dict[str, Any], *more: Any, **named: Any) -> Any:
             if name in offered and (wrong := unknown(arguments, inspect.signature(offered[name]).parameters)):
@@ -88,14 +88,14 @@ def serve_http(memory: Memory, *, port: int, token: str, ready: Callable[[str], 
     """Speak MCP over HTTP until the program is stopped.
 
     Args:
-        memory: what is served.
+        memory: the memory to serve.
         port: 0 for a free one.
-        token: clients send it as `Authorization: Bearer TOKEN`, or one of the store's named tokens.
-        ready: called with the address once the port is held.
-        host: where to listen.
+        token: clients send it, or one of the store's named tokens, as `Authorization: Bearer TOKEN`.
+        ready: called with the address once the server listens.
+        host: the address to listen on.
 
     Raises:
-        ConfigError: the port cannot be had, or the token is empty.
+        ConfigError: the port cannot be used, or the token is too short.
         MissingExtraError: when the SDK is not installed.
     """
     server = make_server(memory)
@@ -105,37 +105,37 @@ def serve_http(memory: Memory, *, port: int, token: str, ready: Callable[[str], 
         streamable_http_path=PATH, json_response=True, stateless_http=True, host=host
     )
     app: Any = guarded(inner, token, door(memory.store, token))
-    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as held:
-        held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as listener:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            held.bind((host, port))
-            held.listen()
+            listener.bind((host, port))
+            listener.listen()
         except (OSError, OverflowError) as error:
             raise ConfigError(
                 f"port {port} cannot be used ({error}): give another with --port, or 0 for any"
             ) from error
-        ready(f"http://{host}:{held.getsockname()[1]}{PATH}")
-        uvicorn.Server(uvicorn.Config(app, log_level="warning")).run(sockets=[held])
+        ready(f"http://{host}:{listener.getsockname()[1]}{PATH}")
+        uvicorn.Server(uvicorn.Config(app, log_level="warning")).run(sockets=[listener])
 
 
 def guarded(app: App, token: str, who: Callable[[str], Visitor | None]) -> App:
-    """The app behind tokens: a request without one gets 401 and reaches nothing; the tools learn whose it is.
+    """Protect an app by tokens: a request without a valid one gets 401; for the others, `CALLER` is set.
 
     Raises:
         ConfigError: the token is shorter than 16 characters.
     """
     if len(token) < 16:
-        raise ConfigError("the token of the MCP server has at least 16 characters: leave it out, and one is made")
+        raise ConfigError("the token of the MCP server needs at least 16 characters: leave it out to get a new one")
 
     async def guard(scope: Mapping[str, Any], receive: Any, send: App) -> None:
-        given = b"".join(value for name, value in scope.get("headers", ()) if name.lower() == b"authorization")
+        header = b"".join(value for name, value in scope.get("headers", ()) if name.lower() == b"authorization")
         if scope["type"] == "lifespan":
             await app(scope, receive, send)
             return
         if scope["type"] != "http":
             return
-        kind, _, shown = given.decode("latin-1").partition(" ")
-        visitor = who(shown) if kind == "Bearer" else None
+        kind, _, sent_token = header.decode("latin-1").partition(" ")
+        visitor = who(sent_token) if kind == "Bearer" else None
         if visitor is not None:
             CALLER.set(visitor)
             await app(scope, receive, send)

@@ -1,7 +1,7 @@
-"""The tools of the MCP server, and what they are given and give.
+"""The tools of the MCP server, with their arguments and results.
 
-Always holds: what a client sends is untrusted: its size is bounded and secrets in it are masked; an argument or a field
-that is not known is refused, as is a lesson that would never be recalled.
+Always holds: input of clients is untrusted: its size is bounded and its secrets are masked; unknown arguments and
+fields are refused, and so are lessons that would never be recalled.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ from seasoned.trust import mask
 from seasoned.types import Lesson, LessonKind, Step, Trajectory
 
 MAX_TEXT = 20_000
-"""Characters of a task or an answer; a longer one is refused. Texts of steps are cut there."""
+"""The most characters of a task or an answer (longer ones are refused), and of a step's texts (they are cut)."""
 MAX_STEPS = 1000
 MAX_LESSONS = 100
-"""Lessons that an attempt may name."""
+"""The most lessons that an attempt may name."""
 
-CALLER: ContextVar[Visitor] = ContextVar("caller", default=Visitor())  # noqa: B039 - it is frozen
-"""Whose token a call came with; on standard input and output, nobody needs one."""
+CALLER: ContextVar[Visitor] = ContextVar("caller", default=Visitor())  # noqa: B039 - the default is frozen
+"""The owner of a call's token; on standard input and output, no token is needed."""
 
-_KINDS = dict.fromkeys(("erl", "nearestcases", "reflexion"), "")
-_KINDS |= {"expnote": "note", "expel": "insight", "autoguide": "guideline"}
-"""What a method recalls of what a client may note, beside heuristics, which every memory recalls."""
+_RECALLED_KINDS = dict.fromkeys(("erl", "nearestcases", "reflexion"), "")
+_RECALLED_KINDS |= {"expnote": "note", "expel": "insight", "autoguide": "guideline"}
+"""The kind of notes that a method recalls beside heuristics, which every memory recalls."""
 
 
 class StepGiven(BaseModel):
@@ -142,24 +142,26 @@ class Tools:
         by = _editor()
         if len(steps) > MAX_STEPS:
             raise ConfigError(f"an attempt has at most {MAX_STEPS} steps, and this has {len(steps)}: leave some out")
-        own, others = self._own(lessons or [])
+        known_ids, unknown_ids = self._split(lessons or [])
         masked = mask(_bounded("task", task))
         name, store = task_name(masked), self.memory.store
         trial = store.count_trajectories(self.memory.pool.scopes, name)
         outcome = outcome_of(reward if success is None else success, _bounded("answer", answer), "", 1.0)
-        made = Trajectory(
+        attempt = Trajectory(
             task_id=name,
             task=masked,
             category=_bounded("category", category, 200),
             agent="mcp",
             steps=tuple(_step(step) for step in steps),
             outcome=outcome if reward is None else outcome.model_copy(update={"reward": reward}),
-            lesson_ids=tuple(own),
+            lesson_ids=tuple(known_ids),
             meta={"source": "mcp", "trial": trial, **({"by": by} if by else {})},
         )
-        kept = self.memory.record(made)
-        flags = [str(flag) for flag in kept.meta.get("flags", ())]
-        return Recorded(id=kept.id, steps=len(kept.steps), success=kept.outcome.success, flags=flags, unknown=others)
+        stored = self.memory.record(attempt)
+        flags = [str(flag) for flag in stored.meta.get("flags", ())]
+        return Recorded(
+            id=stored.id, steps=len(stored.steps), success=stored.outcome.success, flags=flags, unknown=unknown_ids
+        )
 
     def outcome(
         self,
@@ -170,10 +172,10 @@ class Tools:
     ) -> Judged:
         """Set or correct the outcome of an attempt that was recorded. Earlier verdicts stay in its record."""
         by = _editor()
-        told = f"{_bounded('why', why, 1000)} (over MCP{f' by {by}' if by else ''})".strip()
-        made = self.memory.outcome(_bounded("id", id, 200), success, reward, told, "model")
-        ended = made.outcome
-        return Judged(id=made.id, success=ended.success, reward=ended.reward, verdicts=len(made.meta[META]))
+        reason = f"{_bounded('why', why, 1000)} (over MCP{f' by {by}' if by else ''})".strip()
+        attempt = self.memory.outcome(_bounded("id", id, 200), success, reward, reason, "model")
+        outcome = attempt.outcome
+        return Judged(id=attempt.id, success=outcome.success, reward=outcome.reward, verdicts=len(attempt.meta[META]))
 
     def learn(
         self,
@@ -182,8 +184,8 @@ class Tools:
         """Learn now from the attempts that were not learned from yet. It asks a model, so it takes time."""
         before = self.memory.to_learn()
         if estimate:
-            what = {name: getattr(before, name) for name in ("attempts", "calls", "tokens", "cost")}
-            return Taught(**what, lessons=[], waiting=before.waiting)
+            estimated = {name: getattr(before, name) for name in ("attempts", "calls", "tokens", "cost")}
+            return Taught(**estimated, lessons=[], waiting=before.waiting)
         _editor()
         if before.calls and not before.model:
             raise ConfigError("this server has no model to learn with: start it as in `seasoned mcp --llm local`")
@@ -210,11 +212,11 @@ class Tools:
         """Keep a lesson in your own words. One that seems aimed at the model waits until a person releases it."""
         by = _editor()
         self._recallable(kind, key)
-        given = {"key": _bounded("key", key, 200), "category": _bounded("category", category, 200)}
-        (made,) = self.memory.add(
-            text, kind=kind, who="model", why=f"noted over MCP by {by}" if by else "noted over MCP", **given
+        fields = {"key": _bounded("key", key, 200), "category": _bounded("category", category, 200)}
+        (lesson,) = self.memory.add(
+            text, kind=kind, who="model", why=f"noted over MCP by {by}" if by else "noted over MCP", **fields
         )
-        return _as_listed(made)
+        return _as_listed(lesson)
 
     def listed(
         self,
@@ -232,16 +234,16 @@ class Tools:
         return self.memory.effect()
 
     def _recallable(self, kind: LessonKind, key: str) -> None:
-        """Refuse what would be kept and never recalled; a guideline with a key is for the middle of an attempt."""
+        """Refuse lessons that would never be recalled, such as guidelines with a key, which are for single steps."""
         name = method_name(self.memory.method)
-        if kind != "heuristic" and (kind != _KINDS.get(name, kind) or (kind == "guideline" and key)):
+        if kind != "heuristic" and (kind != _RECALLED_KINDS.get(name, kind) or (kind == "guideline" and key)):
             raise ConfigError(
                 f"this memory recalls with {name}, which would never recall this {kind}: leave `kind` out, and it is "
                 "kept as a heuristic, which is always recalled; or start the server with another --method"
             )
 
-    def _own(self, ids: Sequence[str]) -> tuple[list[str], list[str]]:
-        """Those of the ids that are lessons of this memory, and the others.
+    def _split(self, ids: Sequence[str]) -> tuple[list[str], list[str]]:
+        """Split ids into those of lessons of this memory, and the others.
 
         Raises:
             ConfigError: when there are too many.
@@ -249,15 +251,15 @@ class Tools:
         if len(ids) > MAX_LESSONS:
             raise ConfigError(f"an attempt names at most {MAX_LESSONS} lessons, and this {len(ids)}: leave some out")
         store, scope = self.memory.store, self.memory.pool.scope
-        there = {name: store.scope_of(name) == scope for name in ids}
-        return [name for name in there if there[name]], [name[:100] for name in there if not there[name]]
+        known = {name: store.scope_of(name) == scope for name in ids}
+        return [name for name in known if known[name]], [name[:100] for name in known if not known[name]]
 
 
 def _editor() -> str:
-    """The name of who calls, if they may change something.
+    """The name of the caller.
 
     Raises:
-        ConfigError: they may not.
+        ConfigError: the caller may only read.
     """
     caller = CALLER.get()
     if caller.role == "reader":
@@ -266,7 +268,7 @@ def _editor() -> str:
 
 
 def wrong(error: ValidationError) -> str:
-    """What is wrong with a call's arguments, as a sentence."""
+    """A sentence that says what is wrong with a call's arguments."""
     faults = []
     for fault in error.errors()[:3]:
         place = [str(part) for part in fault["loc"]] or ["the call"]
@@ -278,7 +280,7 @@ def wrong(error: ValidationError) -> str:
 
 
 def unknown(given: Iterable[str], known: Iterable[str]) -> str:
-    """What is wrong with the first name that is not among those known; "" where there is none."""
+    """A sentence about the first name that is not known; "" if all are known."""
     names = list(known)
     wrong = next((name for name in given if name not in names), None)
     if wrong is None:
@@ -297,9 +299,9 @@ def _bounded(name: str, text: str, limit: int = MAX_TEXT) -> str:
 
 
 def _step(given: StepGiven) -> Step:
-    said = map(mask, (given.thought, given.action, given.observation))  # before it is cut: half a secret is no secret
-    thought, action, seen = (text if len(text) <= MAX_TEXT else f"{text[: MAX_TEXT - 1]}…" for text in said)
-    return Step(thought=thought, action=action, observation=seen, reward=given.reward)
+    masked = map(mask, (given.thought, given.action, given.observation))  # before the cut, which may split a secret
+    thought, action, observation = (text if len(text) <= MAX_TEXT else f"{text[: MAX_TEXT - 1]}…" for text in masked)
+    return Step(thought=thought, action=action, observation=observation, reward=given.reward)
 
 
 def _as_listed(lesson: Lesson) -> LessonTold:

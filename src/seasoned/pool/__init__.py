@@ -1,9 +1,9 @@
 """The experience pool: the trajectories and lessons of one scope, with search over them.
 
-Always holds: reads return what the store holds at that moment, whoever wrote it (each asks a counter in the store and
-reads only what changed), and writes of an open transaction, which may be rolled back, are never cached; only a person
-changes a pinned lesson; a pool reads and writes nothing outside its scope; a read-only pool changes no experience (it
-may store vectors, which can be computed again).
+Always holds: each read returns the store's present content, whichever program wrote it (it reads a counter, and then
+only what changed); writes of an open transaction, which may be rolled back, are never cached; only a person changes a
+pinned lesson; a pool reads and writes nothing outside its scope; a read-only pool writes nothing but vectors, which can
+be computed again.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 JUDGED = "/judged"
-"""The end of the scope of marks that holds the verdicts on a pool's attempts."""
+"""The suffix of the scope of marks that has the verdicts on a pool's attempts."""
 
 Who = Literal["model", "person", "rule"]
 Made = TypeVar("Made")
 
 
 class Collection(Protocol):
-    """Something made from a pool's attempts; see `ExperiencePool.collected`."""
+    """An object made from a pool's attempts; see `ExperiencePool.collected`."""
 
     def add(self, trajectories: Sequence[Trajectory]) -> None:
-        """Add attempts, each once, in order of insertion; others may read at the same time."""
+        """Add attempts, each once, in order of insertion; other threads may read at the same time."""
 
 
 Collected = TypeVar("Collected", bound=Collection)
@@ -43,8 +43,8 @@ Collected = TypeVar("Collected", bound=Collection)
 class ExperiencePool:
     """All trajectories and lessons of one scope. Safe in threads.
 
-    `problems` are sentences on what methods could not use when they learned through this pool, in order; see
-    `passed_over`. `skipped` maps the id of an attempt to why it taught nothing yet; see `skip`.
+    `problems` are sentences about what methods could not use while they learned through this pool; see `passed_over`.
+    `skipped` maps the id of an attempt to the reason why it taught nothing yet; see `skip`.
 
     A search by meaning raises ConfigError when the pool has no embedder, ContractError when the embedder breaks its
     contract, and StoreError inside `Store.transaction`, where no model may be called. Every write raises StoreError
@@ -62,14 +62,14 @@ class ExperiencePool:
         read_only: bool = False,
         tasks: frozenset[str] | None = None,
     ) -> None:
-        """Open one scope of a store; nothing is read until it is needed.
+        """Open one scope of a store; reads nothing until needed.
 
         Args:
             store: holds the trajectories and lessons.
             scope: the name of the pool.
-            run_id: the run that new records belong to, or "".
+            run_id: the run of new trajectories, or "".
             embedder: for search by meaning.
-            experience: the scope of its trajectories, if several pools of lessons share them.
+            experience: the scope of the trajectories, if several pools of lessons share them.
             read_only: refuse every write, as in an evaluation.
             tasks: the tasks whose attempts may be shown as demonstrations; None for all.
         """
@@ -90,7 +90,7 @@ class ExperiencePool:
         self._known = other._known
 
     def record(self, trajectory: Trajectory) -> Trajectory:
-        """Store a trajectory; one that is already there stays as it is.
+        """Store a trajectory; an existing one stays unchanged.
 
         Raises:
             StoreError: when the id is taken by another trajectory.
@@ -127,14 +127,14 @@ class ExperiencePool:
         return self.store.add_lessons(self.scope, several, who=who, why=why)
 
     def update(self, lesson: Lesson, *, why: str = "", who: Who = "model") -> Lesson:
-        """Store a changed lesson, still with the version it was read at, as its next version.
+        """Store a changed lesson as its next version; the given one has the version it was read at.
 
         Returns:
             The lesson as stored; further changes start from it.
 
         Raises:
-            ConflictError: when it was changed since it was read.
-            StoreError: when the lesson is not in the pool, or it is pinned and `who` is no person.
+            ConflictError: when the stored lesson was changed after it was read.
+            StoreError: when the lesson is not in the pool, or it is pinned and `who` is not a person.
         """
         self.writable()
         with self.store.transaction():
@@ -142,10 +142,10 @@ class ExperiencePool:
             return self.store.update_lesson(lesson, who=who, why=why)
 
     def remove(self, lesson_id: str, *, why: str = "", who: Who = "model", purge: bool = False) -> None:
-        """Set a lesson's status to "deleted"; its history stays, unless `purge` deletes all of it for good.
+        """Set a lesson's status to "deleted"; with `purge`, delete it and its history permanently.
 
         Raises:
-            StoreError: when the lesson is not in the pool, or it is pinned and `who` is no person.
+            StoreError: when the lesson is not in the pool, or it is pinned and `who` is not a person.
         """
         self.writable()
         with self.store.transaction():
@@ -159,7 +159,7 @@ class ExperiencePool:
         key: str | None = None,
         query: str | None = None,
     ) -> list[Lesson]:
-        """Lessons in order of insertion, from memory unless there is a query; filtered as by `Store.lessons`."""
+        """Lessons in order of insertion, from the cache unless there is a query; filtered as by `Store.lessons`."""
         if query:
             return self.store.lessons(self.scope, kind=kind, status=status, key=key, query=query)
         state = self._current_lessons()
@@ -176,12 +176,12 @@ class ExperiencePool:
         kind: LessonKind | None = None,
         status: LessonStatus | None = "active",
     ) -> Made:
-        """Something a function makes from lessons, such as an index; made again only when lessons changed.
+        """An object that a function makes from lessons, such as an index, cached until lessons change.
 
-        If lessons were only added, a `Growing` object gets just those.
+        If lessons were only added, a `Growing` object gets only those.
 
         Args:
-            make: a module's function, called with the lessons in order of insertion, which it must not change.
+            make: a module-level function, called with the lessons in order of insertion; it must not change the list.
             kind: only this kind.
             status: only this status; None for all.
         """
@@ -200,15 +200,15 @@ class ExperiencePool:
     def collected(self, kind: type[Collected]) -> Collected:
         """An object, such as an index, whose `add` has received every attempt of the pool once.
 
-        It is cached and receives only new attempts; after a removal it is made again.
+        It is cached, and gets only new attempts; after a deletion it is made again.
         """
         with self._known.lock:
             tasks = self._current_tasks()
             collection, purges, count = self._known.collections.get(kind, (kind(), tasks.purges, 0))
             if purges != tasks.purges:
                 collection, count = kind(), 0
-            if news := tasks.items[count:]:
-                collection.add(self.store.get_trajectories([item.id for item in news]))
+            if new := tasks.items[count:]:
+                collection.add(self.store.get_trajectories([item.id for item in new]))
             if not self.store.in_transaction:
                 self._known.collections[kind] = collection, tasks.purges, len(tasks.items)
             assert isinstance(collection, kind)
@@ -217,8 +217,8 @@ class ExperiencePool:
     def nearest_lessons(self, text: str, k: int, kind: LessonKind | None = None) -> list[tuple[Lesson, float]]:
         """The active lessons nearest in meaning to a text, best first; of equals, the older first.
 
-        Compares the lesson's key and text. Vectors that the store lacks are computed here, in batches, once. Scores are
-        inner products of unit vectors, in [-1, 1].
+        Compares keys and texts. Missing vectors are computed once, in batches, and stored. Scores are inner products of
+        unit vectors, in [-1, 1].
         """
         index = self._index("lesson")
         if k <= 0 or not self._current_lessons().choose(kind, "active"):
@@ -263,7 +263,7 @@ class ExperiencePool:
     def text_rows(self, texts: Sequence[str], before: NDArray[np.intp] | None = None) -> NDArray[np.intp]:
         """The rows of the vectors of texts other than lessons, for `nearest_texts`; computed once, and stored.
 
-        If the rows of earlier texts are given, these are appended to them.
+        They are appended to `before`, the rows of earlier texts.
         """
         index = self._index("text")
         digests = [digest(text) for text in texts]
@@ -271,14 +271,14 @@ class ExperiencePool:
         return index.compare(lambda: (digests, items), lambda ids: index.rows(ids, before))
 
     def nearest_texts(self, text: str, rows: NDArray[np.intp], k: int | None = None) -> list[int]:
-        """The rows of `text_rows` nearest in meaning to a text: at most k places in `rows`, best first."""
+        """At most k positions in `rows` (from `text_rows`) of the texts nearest in meaning, best first."""
         index = self._index("text")
         query = index.query(text)
         with self._known.lock:
             return index.places(query, rows, k)
 
     def nearness(self, text: str, texts: Iterable[str]) -> dict[str, float]:
-        """How near texts are in meaning to one text: inner products of unit vectors, in [-1, 1]."""
+        """The similarity in meaning of each text to one text: inner products of unit vectors, in [-1, 1]."""
         items = {digest(each): each for each in texts}
         if not items:
             return {}
@@ -291,27 +291,27 @@ class ExperiencePool:
         return index.compare(lambda: (digests, items.items()), find)
 
     def vectors(self, lessons: Sequence[Lesson]) -> NDArray[np.float32]:
-        """The vectors of lessons of this pool, as a search compares them: unit rows, float32 of shape (n, dim)."""
+        """The vectors of lessons of this pool, as search compares them: unit rows, float32 of shape (n, dim)."""
         index = self._index("lesson")
         ids, items = [lesson.id for lesson in lessons], [(lesson.id, _words(lesson)) for lesson in lessons]
         return index.compare(lambda: (ids, items), index.matrix)
 
     def keep_verdict(self, trajectory_id: str, success: bool) -> None:
-        """Store a model's verdict on an attempt whose outcome it did not see; in runs only, and the first one stays."""
+        """Store a model's verdict on an attempt whose outcome it did not see; only in runs, and the first stays."""
         self.writable()
         if self.run_id:
             self.store.mark(f"{self.scope}{JUDGED}", trajectory_id, success, replace=False)
 
     def verdicts(self) -> dict[str, bool]:
-        """The verdicts that `keep_verdict` stored, by the ids of the attempts."""
+        """The verdicts that `keep_verdict` stored, by ids of attempts."""
         return self.store.marks(f"{self.scope}{JUDGED}")
 
     def passed_over(self, problem: str) -> None:
-        """Add a sentence to `problems`: what a method could not use while it learned."""
+        """Add to `problems` a sentence about what a method could not use while it learned."""
         self.problems.append(problem)
 
     def skip(self, attempts: Iterable[Trajectory], why: str) -> None:
-        """Note why attempts teach nothing yet, so that the caller can report it and try again when that changes."""
+        """Record in `skipped` why attempts teach nothing yet, so that the caller can report it and try again."""
         self.skipped.update((attempt.id, why) for attempt in attempts)
 
     def writable(self) -> None:
@@ -327,7 +327,7 @@ class ExperiencePool:
             )
 
     def taken_away(self, lesson: Lesson) -> bool:
-        """Whether a lesson is disabled or was deleted by a person, so that no method may learn it again."""
+        """Whether a lesson is disabled, or a person deleted it, so that no method may learn it again."""
         if lesson.status == "deleted":
             return any(by_person(change.who) for change in self.store.history(lesson.id)[-1:])
         return lesson.status == "disabled"
@@ -337,7 +337,7 @@ class ExperiencePool:
         if stored is None or self.store.scope_of(lesson_id) != self.scope:
             raise StoreError(f"the lesson {lesson_id} is not in the pool of the scope {self.scope!r}; add it first")
         if stored.pinned and who != "person":
-            raise StoreError(f"the lesson {lesson_id} is pinned, so only a person may change it; pass it over")
+            raise StoreError(f"the lesson {lesson_id} is pinned, so only a person may change it; skip it")
 
     def _current_lessons(self) -> LessonsSeen:
         if self.store.in_transaction:
@@ -357,7 +357,7 @@ class ExperiencePool:
         if self.embedder is None:
             raise ConfigError("a search by meaning needs an embedder; give one to ExperiencePool(..., embedder=...)")
         if self.store.in_transaction:
-            raise StoreError("a search by meaning calls an embedder, so it has no place inside transaction()")
+            raise StoreError("a search by meaning calls an embedder: call it outside transaction()")
         with self._known.lock:
             if owner not in self._known.indexes:
                 self._known.indexes[owner] = VectorIndex(self.store, owner, self.embedder, self._known.lock)

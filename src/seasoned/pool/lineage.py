@@ -1,6 +1,6 @@
-"""Trust by lineage in a pool: its lessons, and the attempts that they came from.
+"""Trust by lineage for the lessons of a pool.
 
-Always holds: only `quarantine_observed` changes anything, and a person can undo that.
+Always holds: only `quarantine_observed` writes, and a person can undo that.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ if TYPE_CHECKING:
     from seasoned.pool import ExperiencePool
     from seasoned.store.sql import Store
 
-_AT_ONCE = 200  # attempts to read at once
+_BATCH = 200  # attempts per query
 
 
 def trust_in(store: Store, lessons: Sequence[Lesson]) -> dict[str, Trust]:
-    """How far each of these lessons can be trusted, by its id."""
+    """How far each lesson can be trusted, by its id."""
     source_ids = list(dict.fromkeys(name for lesson in lessons for name in lesson.sources))
     attempts = {}
-    for start in range(0, len(source_ids), _AT_ONCE):
-        for attempt in store.get_trajectories(source_ids[start : start + _AT_ONCE]):
+    for start in range(0, len(source_ids), _BATCH):
+        for attempt in store.get_trajectories(source_ids[start : start + _BATCH]):
             attempts[attempt.id] = attempt.model_copy(update={"steps": (), "messages": ()})
     return {
         lesson.id: lesson_trust(lesson, [attempts[name] for name in lesson.sources if name in attempts])
@@ -32,20 +32,20 @@ def trust_in(store: Store, lessons: Sequence[Lesson]) -> dict[str, Trust]:
 
 
 def alone(pool: ExperiencePool, lesson: Lesson) -> Alone:
-    """The part of a lesson that comes from observations only, and that no other attempt of the pool confirms."""
+    """The part of a lesson that comes only from observations and that no other attempt of the pool confirms."""
     unconfirmed = observed_alone(lesson, pool.store.get_trajectories(list(lesson.sources)))
     return unconfirmed.without(pool.collected(Observations)) if unconfirmed else unconfirmed
 
 
 def quarantine_observed(pool: ExperiencePool) -> list[Lesson]:
-    """Quarantine the active lessons of a pool whose content comes from observations only.
+    """Quarantine the active lessons of a pool whose content comes only from observations; return them.
 
-    Pinned lessons and a person's own stay active. Returns the lessons it quarantined.
+    Pinned lessons and those that a person wrote stay active.
     """
     quarantined = []
     for lesson in pool.lessons():
         if not lesson.pinned and lesson.origin != "person" and alone(pool, lesson):
             reasons = [*lesson.data.get("flags", ()), OBSERVED]
-            fresh = {"status": "quarantined", "data": {**lesson.data, "flags": reasons}}
-            quarantined.append(pool.update(lesson.model_copy(update=fresh), why=f"it {OBSERVED}", who="rule"))
+            changes = {"status": "quarantined", "data": {**lesson.data, "flags": reasons}}
+            quarantined.append(pool.update(lesson.model_copy(update=changes), why=f"it {OBSERVED}", who="rule"))
     return quarantined

@@ -1,7 +1,7 @@
-"""The cache that pools have of their scope, and how it is brought up to date.
+"""A pool's cache of its scope, and its updates.
 
-Always holds: a state holds its scope's content at one count of changes; if there were only additions, the next state
-extends this one, so that an addition costs only what it adds.
+Always holds: a state has the scope's content at one count of changes; after additions only, the next state extends this
+one, and reads only the additions.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ _Filter = tuple[LessonKind | None, LessonStatus | None]
 
 @runtime_checkable
 class Growing(Protocol):
-    """Something made from lessons that can take in later ones; see `ExperiencePool.derived`."""
+    """An object made from lessons that can take in later ones; see `ExperiencePool.derived`."""
 
     def add(self, lessons: Sequence[Lesson]) -> None:
-        """Take in lessons that come after all others; others may read at the same time."""
+        """Add lessons after all others; other threads may read at the same time."""
 
 
 @dataclass
 class LessonsSeen:
     """The lessons of a scope at one count of its changes.
 
-    `rows` serves the search over their vectors; `derived` holds what else is made from them. Both say how many they
-    cover.
+    `rows` is for the search over their vectors, `derived` for other objects made from them; both may cover only the
+    first lessons.
     """
 
     change: int = 0
@@ -50,7 +50,7 @@ class LessonsSeen:
     def choose(self, kind: LessonKind | None, status: LessonStatus | None) -> list[Lesson]:
         """Lessons of a kind and status (None: any) in order of insertion, as a shared list that must not be changed."""
         if (kind, status) not in self._lists:
-            self._lists[kind, status] = _fitting(list(self.by_id.values()), kind, status)
+            self._lists[kind, status] = _filtered(list(self.by_id.values()), kind, status)
         return self._lists[kind, status]
 
     def under(self, key: str, kind: LessonKind | None, status: LessonStatus | None) -> list[Lesson]:
@@ -63,14 +63,14 @@ class LessonsSeen:
             self._keyed[kind, status] = keyed
         return keyed.get(key, [])
 
-    def after(self, change: int, news: Sequence[Lesson]) -> LessonsSeen:
-        """The state after a later change that wrote these lessons; replaces this one."""
-        if any(lesson.id in self.by_id for lesson in news):
-            return LessonsSeen(change, self.purges, {**self.by_id, **{lesson.id: lesson for lesson in news}})
-        self.by_id.update((lesson.id, lesson) for lesson in news)
-        lists = {chosen: [*known, *_fitting(news, *chosen)] for chosen, known in self._lists.items()}
+    def after(self, change: int, new: Sequence[Lesson]) -> LessonsSeen:
+        """The state after a later change that wrote these lessons. It may reuse this state, which is then invalid."""
+        if any(lesson.id in self.by_id for lesson in new):
+            return LessonsSeen(change, self.purges, {**self.by_id, **{lesson.id: lesson for lesson in new}})
+        self.by_id.update((lesson.id, lesson) for lesson in new)
+        lists = {chosen: [*known, *_filtered(new, *chosen)] for chosen, known in self._lists.items()}
         for chosen, keyed in self._keyed.items():
-            for lesson in _fitting(news, *chosen):
+            for lesson in _filtered(new, *chosen):
                 keyed[lesson.key] = [*keyed.get(lesson.key, ()), lesson]
         return LessonsSeen(change, self.purges, self.by_id, self.rows, self.derived, lists, self._keyed)
 
@@ -82,7 +82,7 @@ class TasksSeen:
     change: int = 0
     purges: int = 0
     items: list[TaskText] = field(default_factory=list)
-    rows: dict[bool | None, tuple[NDArray[np.intp], int]] = field(default_factory=dict)  # with the items they cover
+    rows: dict[bool | None, tuple[NDArray[np.intp], int]] = field(default_factory=dict)  # with counts of items
 
     def unseen(self, success: bool | None) -> list[TaskText]:
         """The items with this success (None: all) that `rows` does not cover yet."""
@@ -97,35 +97,35 @@ class Known:
     lessons: LessonsSeen = field(default_factory=LessonsSeen)
     tasks: TasksSeen = field(default_factory=TasksSeen)
     indexes: dict[str, VectorIndex] = field(default_factory=dict)
-    collections: dict[Any, tuple[Any, int, int]] = field(default_factory=dict)  # with purges and attempts taken in
+    collections: dict[Any, tuple[Any, int, int]] = field(default_factory=dict)  # with purges and counts
     lock: threading.RLock = field(default_factory=threading.RLock)
 
 
-def _fitting(lessons: Sequence[Lesson], kind: LessonKind | None, status: LessonStatus | None) -> list[Lesson]:
+def _filtered(lessons: Sequence[Lesson], kind: LessonKind | None, status: LessonStatus | None) -> list[Lesson]:
     return [x for x in lessons if (kind is None or x.kind == kind) and (status is None or x.status == status)]
 
 
 def lessons_now(store: Store, scope: str, seen: LessonsSeen) -> LessonsSeen:
-    """The same state if the scope's lessons have not changed, else a new one; reads only what changed."""
+    """The present state of a scope's lessons: `seen` if nothing changed; reads only what changed."""
     change, purges = store.changes(scope)
     if (seen.change, seen.purges) == (change, purges):
         return seen
     old = seen.by_id if seen.purges == purges else {}
-    news = store.lessons_since(scope, seen.change if old else 0)
-    if not news and old:
+    new = store.lessons_since(scope, seen.change if old else 0)
+    if not new and old:
         seen.change = change
         return seen
-    return seen.after(change, news) if old else LessonsSeen(change, purges, {lesson.id: lesson for lesson in news})
+    return seen.after(change, new) if old else LessonsSeen(change, purges, {lesson.id: lesson for lesson in new})
 
 
 def tasks_now(store: Store, scope: str, seen: TasksSeen) -> TasksSeen:
-    """As `lessons_now`, for trajectories."""
+    """The present state of a scope's trajectories; as `lessons_now`."""
     change, purges = store.changes(scope)
     if (seen.change, seen.purges) == (change, purges):
         return seen
     old = seen.items if seen.purges == purges else []
-    news = store.task_texts(scope, after=old[-1].seq if old else 0)
-    if not news and old:
+    new = store.task_texts(scope, after=old[-1].seq if old else 0)
+    if not new and old:
         seen.change = change
         return seen
-    return TasksSeen(change, purges, [*old, *news], seen.rows if old else {})
+    return TasksSeen(change, purges, [*old, *new], seen.rows if old else {})

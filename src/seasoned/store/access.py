@@ -1,9 +1,8 @@
 """Access to memories in a Postgres database: row-level security by namespace.
 
-A role sees only the rows of its namespaces, whatever program it uses. The owner of the tables sees all. Always holds:
-once one role was allowed something, every role except the owner sees only what it was allowed. Any allowed role may use
-what belongs to no namespace (vectors of bare texts, named by digests, and leases); runs and the journal belong to the
-owner.
+A role sees only the rows of its namespaces, in every program. Always holds: after the first `allow`, only the owner of
+the tables sees all rows, and any other role sees only its namespaces. Allowed roles share the rows without a namespace:
+leases, and vectors of bare texts, whose ids are digests. Only the owner sees runs and the journal.
 """
 
 from __future__ import annotations
@@ -17,13 +16,13 @@ from seasoned.store.database import Database
 
 _ACCESS = "seasoned_access"
 _SCOPED = ("scopes", "trajectories", "lessons", "snapshots", "marks")
-_MINE = f"""EXISTS (SELECT 1 FROM {_ACCESS} a WHERE a.role = current_user AND (
+_OWN_NAMESPACE = f"""EXISTS (SELECT 1 FROM {_ACCESS} a WHERE a.role = current_user AND (
     scope IN ('memory/' || a.namespace, 'flagged/' || a.namespace)
     OR starts_with(scope, 'memory/' || a.namespace || '/') OR starts_with(scope, 'flagged/' || a.namespace || '/')))"""
 _LESSON = "EXISTS (SELECT 1 FROM lessons WHERE lessons.id = {0}.lesson_id)"
 _ATTEMPT = "EXISTS (SELECT 1 FROM trajectories WHERE trajectories.id = {0}.trajectory_id)"
 _RULES = {
-    **dict.fromkeys(_SCOPED, _MINE),
+    **dict.fromkeys(_SCOPED, _OWN_NAMESPACE),
     "lesson_history": _LESSON,
     "lesson_sources": _LESSON,
     "lesson_uses": _ATTEMPT,
@@ -32,7 +31,7 @@ _RULES = {
     "OR EXISTS (SELECT 1 FROM trajectories WHERE trajectories.id = vectors.id)",
     "leases": "true",
 }
-_OWNERS = ("runs", "episodes", "journal")
+_OWNER_ONLY = ("runs", "episodes", "journal")
 
 
 def allow(db: Database, role: str, namespaces: Sequence[str]) -> None:
@@ -55,17 +54,17 @@ def allow(db: Database, role: str, namespaces: Sequence[str]) -> None:
         schema = connection.execute(text("SELECT quote_ident(current_schema())")).scalar_one()
         for name in _RULES:
             connection.execute(text(f"GRANT SELECT, INSERT, UPDATE, DELETE ON {name} TO {quoted}"))
-        for name in (_ACCESS, "seasoned_version", *_OWNERS):  # of the last, it sees no row
+        for name in (_ACCESS, "seasoned_version", *_OWNER_ONLY):  # of _OWNER_ONLY, it sees no row
             connection.execute(text(f"GRANT SELECT ON {name} TO {quoted}"))
         connection.execute(text(f"GRANT USAGE ON SCHEMA {schema} TO {quoted}"))
         connection.execute(text(f"GRANT USAGE ON ALL SEQUENCES IN SCHEMA {schema} TO {quoted}"))
 
 
 def _guard(connection: Connection) -> None:
-    """Turn on the rules, if they are off."""
+    """Turn on row-level security for all tables."""
     statement = f"CREATE TABLE IF NOT EXISTS {_ACCESS} (role TEXT, namespace TEXT, PRIMARY KEY (role, namespace))"
     connection.execute(text(statement))
-    for name in (*_RULES, *_OWNERS):
+    for name in (*_RULES, *_OWNER_ONLY):
         connection.execute(text(f"ALTER TABLE {name} ENABLE ROW LEVEL SECURITY"))
         connection.execute(text(f"DROP POLICY IF EXISTS seasoned ON {name}"))
         rule = _RULES.get(name, "false").format(name)

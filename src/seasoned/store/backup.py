@@ -1,7 +1,7 @@
-"""A store kept as one file while programs go on writing to it, and brought back from there.
+"""Backs up a store into one file while programs keep writing to it, and restores it.
 
-Always holds: a backup is whole or not made at all; no file is written over, and what a restored store held before lies
-beside it; both are read again and compared before they count.
+Always holds: a backup is complete, or no file is written; a backup overwrites no file, and a restore keeps the previous
+store beside the new one; both are verified by reading the result.
 """
 
 from __future__ import annotations
@@ -17,75 +17,75 @@ from seasoned.store.copying import copy, digest
 from seasoned.store.mapped import drop
 from seasoned.store.sql import Store
 
-_STEP = 1000  # pages at once, so that writers get their turn
+_STEP = 1000  # pages at once, so that other writers can write in between
 
 
 def backup(store: Store, file: Path) -> int:
-    """Keep a store as a file, by SQLite's online backup or row by row from a server; gives the bytes.
+    """Copy a store into a new file, and return its size in bytes.
 
     Raises:
-        StoreError: when the file is there already or cannot be written, or what was written cannot be read back.
+        StoreError: when the file exists or cannot be written, or the store is damaged.
     """
     if file.exists():
-        raise StoreError(f"{file} is there already, and a backup writes over nothing: name another file")
-    beside = file.with_name(f".{file.name}.{os.getpid()}")
+        raise StoreError(f"{file} exists already, and a backup overwrites nothing: name another file")
+    partial = file.with_name(f".{file.name}.{os.getpid()}")
     try:
         if store.path is None:
-            with Store(beside) as fresh:
+            with Store(partial) as fresh:
                 copy(store, fresh)
         else:
-            _pages(store.path, beside)
-        with Store(beside) as made:
-            problems = made.check()
+            _copy_pages(store.path, partial)
+        with Store(partial) as copied:
+            problems = copied.check()
         if problems:
             raise StoreError(
-                f"{store.where} is damaged ({problems[0]}): `seasoned doctor --repair` first; nothing was kept"
+                f"{store.where} is damaged ({problems[0]}), so no backup was made: run `seasoned doctor --repair` first"
             )
-        os.link(beside, file)  # unlike a rename it refuses a file that came meanwhile
+        os.link(partial, file)  # unlike a rename, it fails if the file exists by now
     except OSError as error:
         raise StoreError(f"{file} cannot be written: {error.strerror or error}; name another file") from error
     finally:
-        _remove(beside)
+        _remove_files(partial)
     return file.stat().st_size
 
 
 def restore(file: Path, address: str, *, replace: bool = False) -> Path | None:
-    """Bring a store back from a backup.
+    """Restore a store from a backup.
 
     Args:
-        file: the backup; one of an older layout is brought up to the present one.
-        address: where to: a file, or a database that holds no rows.
-        replace: write over a store that is there; it is kept in a file beside it first.
+        file: the backup; one with an older layout is migrated.
+        address: the target: a file, or a database without rows.
+        replace: replace an existing store, after copying it into a file beside it.
 
     Returns:
-        Where the store that was there lies now, if there was one.
+        The file with the previous store, if there was one.
 
     Raises:
-        StoreError: when the file is not a store, or the target holds one already.
+        StoreError: when the file is not a store, or the target exists and `replace` is False.
     """
     if not file.is_file():
         raise StoreError(f"there is no file {file} to restore from")
-    kept: Path | None = None
-    there = "://" not in address and Path(address).exists()
-    if there and not replace:
-        raise StoreError(f"{address} is there already: add --replace, and it is kept beside the restored one")
+    previous: Path | None = None
+    exists = "://" not in address and Path(address).exists()
+    if exists and not replace:
+        raise StoreError(f"{address} exists already: add --replace to replace it; it is kept beside the new store")
     with Store(file) as source, Store(address) as target:
         if source.path == target.path:
             raise StoreError(f"{file} cannot be restored into itself; name another store with --store")
         if target.path is None:
             copy(source, target)
             return None
-        if there:
-            kept = target.path.with_name(f"{target.path.name}.before-{datetime.now(UTC):%Y%m%dT%H%M%S}")
-            backup(target, kept)
+        if exists:
+            previous = target.path.with_name(f"{target.path.name}.before-{datetime.now(UTC):%Y%m%dT%H%M%S}")
+            backup(target, previous)
         drop(target.path)
-        _pages(source.path or file, target.path)
+        _copy_pages(source.path or file, target.path)
         if digest(source) != digest(target):
-            raise StoreError(f"{address} does not hold what {file} holds; is another program writing? Restore again")
-    return kept
+            raise StoreError(f"{address} differs from {file}: stop the programs that write to it, and restore again")
+    return previous
 
 
-def _pages(source: Path, target: Path) -> None:
+def _copy_pages(source: Path, target: Path) -> None:
     try:
         with closing(sqlite3.connect(source, timeout=30)) as old, closing(sqlite3.connect(target, timeout=30)) as new:
             old.backup(new, pages=_STEP, sleep=0.01)
@@ -93,7 +93,7 @@ def _pages(source: Path, target: Path) -> None:
         raise StoreError(f"{source} cannot be copied to {target}: {error}; try again") from error
 
 
-def _remove(beside: Path) -> None:
+def _remove_files(partial: Path) -> None:
     for ending in ("", "-wal", "-shm", "-journal"):
         with suppress(OSError):
-            Path(f"{beside}{ending}").unlink()
+            Path(f"{partial}{ending}").unlink()

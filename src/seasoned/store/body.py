@@ -1,8 +1,8 @@
 """Converts values to JSON text and back, with text that every database accepts.
 
-Always holds: whatever passes `to_body` can be read back by `from_body`. Postgres refuses NUL characters in text, and
-UTF-8 cannot encode lone surrogates, so both become U+FFFD, in SQLite too: both stores behave alike. JSON has no NaN or
-infinity: where a number is required, NaN becomes 0.0 and an infinity the largest float; elsewhere they become None.
+Always holds: `from_body` can read whatever `to_body` returns. Postgres refuses NUL characters in text, and UTF-8 cannot
+encode lone surrogates, so both become U+FFFD, in SQLite too: both stores behave alike. JSON has no NaN or infinity:
+where a number is required, NaN becomes 0.0 and an infinity the largest float; elsewhere they become None.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def clean_text(text: str) -> str:
 
 
 def clean_value(value: Any) -> Any:
-    """The same for a value of dictionaries, lists, texts and numbers."""
+    """A value of dictionaries, lists, texts and numbers with clean texts and finite numbers."""
     if isinstance(value, str):
         return clean_text(value)
     if isinstance(value, float) and not math.isfinite(value):
@@ -48,7 +48,7 @@ def to_body(value: M) -> tuple[M, str]:
     """The value as the store will return it, and its JSON.
 
     Raises:
-        StoreError: when the value contains something that JSON cannot hold, or is nested too deeply to be read.
+        StoreError: when JSON cannot hold a part of the value, or it is nested too deeply to be read.
     """
     kind = type(value)
     try:
@@ -65,7 +65,7 @@ def to_body(value: M) -> tuple[M, str]:
     except (ValueError, TypeError, RecursionError) as error:
         raise StoreError(
             f"a {kind.__name__.lower()} ({getattr(value, 'id', '') or 'without an id'}) cannot be stored as JSON: "
-            f"{_first_line(error)}; use texts, numbers, lists and dictionaries, nested at most 100 deep"
+            f"{_first_lines(error)}; use texts, numbers, lists and dictionaries, nested at most 100 deep"
         ) from error
     return cleaned, body
 
@@ -74,9 +74,9 @@ def from_body(kind: type[M], body: str, name: str) -> M:
     """The value in a row.
 
     Args:
-        kind: its type.
-        body: its JSON.
-        name: names the row in the error: "the lesson les-1".
+        kind: the value's type.
+        body: the value's JSON.
+        name: the row's name in errors, such as "the lesson les-1".
 
     Raises:
         StoreError: when the row was damaged or written by hand.
@@ -85,8 +85,8 @@ def from_body(kind: type[M], body: str, name: str) -> M:
         return kind.model_validate_json(body)
     except ValueError as error:
         raise StoreError(
-            f"{name} is in the store but cannot be read ({_faults(error)}): "
-            "`seasoned doctor --repair --store FILE` mends what can be mended"
+            f"{name} is in the store but cannot be read ({_validation_errors(error)}): "
+            "`seasoned doctor --repair --store FILE` repairs what can be repaired"
         ) from error
 
 
@@ -114,18 +114,18 @@ def from_json(text: str, name: str) -> Any:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
         raise StoreError(
-            f"{name} is in the store but cannot be read: {error}; mend its columns with any SQL tool"
+            f"{name} is in the store but cannot be read: {error}; repair its columns with any SQL tool"
         ) from error
 
 
-def _faults(error: ValueError) -> str:
-    """The faults of a row, a few words for each of the first three."""
+def _validation_errors(error: ValueError) -> str:
+    """The first three validation errors, or the first lines of another error."""
     if not isinstance(error, ValidationError):
-        return _first_line(error)
-    faults = [(".".join(map(str, fault["loc"])), fault["msg"]) for fault in error.errors(include_url=False)[:3]]
-    return "; ".join(f"{place}: {words}" if place else words for place, words in faults)[:300]
+        return _first_lines(error)
+    errors = [(".".join(map(str, each["loc"])), each["msg"]) for each in error.errors(include_url=False)[:3]]
+    return "; ".join(f"{field}: {message}" if field else message for field, message in errors)[:300]
 
 
-def _first_line(error: Exception) -> str:
+def _first_lines(error: Exception) -> str:
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     return "; ".join(lines[:3])[:300] or type(error).__name__

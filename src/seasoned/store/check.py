@@ -1,7 +1,8 @@
 """Checks every row of a store, and repairs what can be repaired without guessing.
 
-Always holds: an SQLite file is copied before anything is changed; of a readable body only the version may change;
-removed rows can be made again (vectors, replies of models) or pointed to nothing; a second repair finds nothing to do.
+Always holds: a SQLite file is copied before anything is changed; in a readable body, only the version may change;
+repair removes only rows that can be made again (vectors, replies of models) or that point to missing rows; a second
+repair finds nothing to do.
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ def problems(db: Database) -> list[str]:
                     sentences.append(f"row {row} of the table {table} points to a row of {parent} that is gone")
             for table in (schema.runs, schema.trajectories, schema.lessons, schema.lesson_history):
                 sentences += _rows(connection, table)
-            sentences += _lost(connection)
+            sentences += _inconsistent(connection)
             for table in (schema.journal, schema.marks):
                 sentences += _rows(connection, table)
     except StoreError as error:
@@ -77,26 +78,26 @@ def repair(db: Database) -> list[str]:
         return []
     done = []
     if db.path:
-        done.append(f"a copy of the store as it was lies at {_copy(db.path)}")
+        done.append(f"before the repair, the store was copied to {_copy(db.path)}")
     with db.transaction(), db._write() as connection:
         if db._sqlite:
             connection.exec_driver_sql("REINDEX")
-            done += _unlinked(connection)
+            done += _drop_unlinked(connection)
         for step in (_mend_lessons, _mend_trajectories, _drop_vectors, _drop_unreadable):
             done += step(connection)
-        connection.execute(update(schema.scopes).values(purges=schema.scopes.c.purges + 1))  # caches start again
+        connection.execute(update(schema.scopes).values(purges=schema.scopes.c.purges + 1))  # resets caches
     return done
 
 
 def _rows(connection: Connection, table: Table) -> Iterator[str]:
-    """The faults of a table's rows, each checked by itself."""
+    """The problems of single rows of a table."""
     for row in connection.execute(select(table).order_by(*table.primary_key)).mappings():
         try:
             value = _value(table, row)
         except StoreError as error:
             yield str(error)
             continue
-        for column in _wrong(value, row) if table in (schema.lessons, schema.trajectories) else ():
+        for column in _wrong_columns(value, row) if table in (schema.lessons, schema.trajectories) else ():
             yield f"{_name(table, row)} has another {column} in its column than in its body; the body counts"
 
 
@@ -117,32 +118,32 @@ def _name(table: Table, row: RowMapping) -> str:
     return _NAMES[table].format(**row)
 
 
-def _wrong(value: Lesson | Trajectory, row: RowMapping) -> list[str]:
-    """The columns that differ from the body, except that case folding may differ between versions of Python."""
-    right = lesson_row(value, row["body"]) if isinstance(value, Lesson) else trajectory_row(value, row["body"])
-    return [column for column, its in right.items() if row[column] != its and column != "folded"]
+def _wrong_columns(value: Lesson | Trajectory, row: RowMapping) -> list[str]:
+    """The columns that differ from the body, except `folded`: case folding differs between versions of Python."""
+    expected = lesson_row(value, row["body"]) if isinstance(value, Lesson) else trajectory_row(value, row["body"])
+    return [column for column, each in expected.items() if row[column] != each and column != "folded"]
 
 
-def _lost(connection: Connection) -> Iterator[str]:
-    """Rows that are inconsistent with another table."""
+def _inconsistent(connection: Connection) -> Iterator[str]:
+    """Problems between rows of several tables."""
     last = func.coalesce(func.max(_h.version), 0)
     newest = select(last).where(_h.lesson_id == _l.id).scalar_subquery()
-    for its_id, version, end in connection.execute(select(_l.id, _l.version, newest).where(_l.version != newest)):
-        yield f"the lesson {its_id} is at version {version}, and its history ends at {end}"
+    for row_id, version, end in connection.execute(select(_l.id, _l.version, newest).where(_l.version != newest)):
+        yield f"the lesson {row_id} is at version {version}, and its history ends at {end}"
     e = schema.episodes.c
     alone = select(e.run_id, e.key).outerjoin(schema.trajectories, _t.id == e.trajectory_id).where(_t.id.is_(None))
     for run_id, key in connection.execute(alone.order_by(e.run_id, e.key)):
         yield f"the episode {key} of the run {run_id} has no trajectory; drop it with drop_episodes"
     wrong = select(_v.owner, _v.id, _v.embedder, _v.dim, _SIZE).where(_v.dim * 4 != _SIZE)
-    for owner, its_id, embedder, dim, size in connection.execute(wrong):
+    for owner, row_id, embedder, dim, size in connection.execute(wrong):
         yield (
-            f"the vector of the {owner} {its_id} by {embedder} should have {dim * 4} bytes, and has {size}; "
-            "remove the row, and it is made anew"
+            f"the vector of the {owner} {row_id} by {embedder} should have {dim * 4} bytes, and has {size}; "
+            "remove the row, and the vector is computed again"
         )
     for owner, table in OWNERS.items():
         joined = select(_v.id, _v.embedder).outerjoin(table, table.c.id == _v.id)
-        for its_id, embedder in connection.execute(joined.where(_v.owner == owner, table.c.id.is_(None))):
-            yield f"a vector by {embedder} belongs to the {owner} {its_id}, which is not in the store"
+        for row_id, embedder in connection.execute(joined.where(_v.owner == owner, table.c.id.is_(None))):
+            yield f"a vector by {embedder} belongs to the {owner} {row_id}, which is not in the store"
 
 
 def _copy(path: Path) -> Path:
@@ -154,13 +155,13 @@ def _copy(path: Path) -> Path:
         with suppress(OSError):
             target.unlink()
         raise StoreError(
-            f"before a repair the store is copied to {target}, and that failed: {error}; nothing was changed. "
-            f"Make room there, or save what can be read with `sqlite3 {path.name} .recover`"
+            f"the store could not be copied to {target} before the repair: {error}; nothing was changed. "
+            f"Free some space there, or save what can be read with `sqlite3 {path.name} .recover`"
         ) from error
     return target
 
 
-def _unlinked(connection: Connection) -> Iterator[str]:
+def _drop_unlinked(connection: Connection) -> Iterator[str]:
     """Remove rows that point to missing rows."""
     for table, row, parent, _ in connection.exec_driver_sql("PRAGMA foreign_key_check").all():
         if table in schema.metadata.tables:
@@ -177,9 +178,9 @@ def _mend_lessons(connection: Connection) -> Iterator[str]:
         except StoreError:
             last = _last_readable(connection, row["id"])
             if last is None:
-                continue  # nothing to repair it from: `check` still reports it
+                continue  # `check` still reports it
             stored, lesson = last, last.model_copy(update={"version": newest + 1})
-            yield f"{name} could not be read and is again as its version {last.version} was"
+            yield f"{name} could not be read, so its version {last.version} was restored"
         version = lesson.version if lesson.version >= newest else newest + 1
         lesson = lesson.model_copy(update={"id": row["id"], "version": version})
         body = row["body"] if lesson == stored else lesson.model_dump_json()
@@ -208,18 +209,18 @@ def _mend_trajectories(connection: Connection) -> Iterator[str]:
             yield from _set_columns(connection, schema.trajectories, row, trajectory_row(trajectory, body))
 
 
-def _set_columns(connection: Connection, table: Table, row: RowMapping, right: dict[str, Any]) -> Iterator[str]:
-    """Set the columns of a row to what its body says."""
-    wrong = [column for column, value in right.items() if row[column] != value]
+def _set_columns(connection: Connection, table: Table, row: RowMapping, expected: dict[str, Any]) -> Iterator[str]:
+    """Set the columns of a row to the values in its body."""
+    wrong = [column for column, value in expected.items() if row[column] != value]
     if wrong:
-        connection.execute(update(table).where(table.c.seq == row["seq"]).values(right))
-        yield f"{_name(table, row)}: its columns were set to what its body says ({', '.join(wrong)})"
+        connection.execute(update(table).where(table.c.seq == row["seq"]).values(expected))
+        yield f"{_name(table, row)}: its columns were set to the values in its body ({', '.join(wrong)})"
 
 
 def _drop_vectors(connection: Connection) -> Iterator[str]:
     short = connection.execute(delete(schema.vectors).where(_v.dim * 4 != _SIZE)).rowcount
     if short:
-        yield f"{short} vectors of a wrong size were removed; they are made anew when they are needed"
+        yield f"{short} vectors of a wrong size were removed; they are computed again when needed"
     for owner, table in OWNERS.items():
         alone = _v.id.not_in(select(table.c.id))
         count = connection.execute(delete(schema.vectors).where(_v.owner == owner, alone)).rowcount

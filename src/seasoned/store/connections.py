@@ -1,7 +1,7 @@
 """The address of a store, and the settings of each connection to it.
 
-Always holds: a write takes the lock at its start (`BEGIN IMMEDIATE`), so two writers queue and neither fails halfway;
-deleted data are overwritten; no message contains a password.
+Always holds: a write takes the lock at its start (`BEGIN IMMEDIATE`), so writers wait and none fails halfway; deleted
+data are overwritten; no message contains a password.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from sqlalchemy.exc import ArgumentError, DisconnectionError
 
 from seasoned.errors import MissingExtraError, StoreError
 
-_REST = 5.0  # seconds
+_IDLE = 5.0  # seconds after which a connection is checked before use
 
 
 def address(path_or_url: str | Path) -> tuple[URL, Path | None]:
-    """The URL of a store, and its file if it is one; the file's folders are made.
+    """The URL of a store, and the path if it is a file, whose folders are created.
 
     Args:
         path_or_url: a file, or a URL such as `postgresql://user@host/name`.
@@ -38,26 +38,26 @@ def address(path_or_url: str | Path) -> tuple[URL, Path | None]:
             return url.set(drivername="postgresql+psycopg"), None
         if url.drivername != "sqlite" or not url.database:
             raise StoreError(
-                f"a store lives in a file or in Postgres, not in {url.drivername}; give a path, or a URL as "
+                f"a store is a file or a Postgres database, not {url.drivername}; give a path, or a URL such as "
                 "postgresql://user@host:5432/name"
             )
         path_or_url = url.database
     if str(path_or_url) == ":memory:":
-        raise StoreError("a store lives in a file or in Postgres, not in :memory:; give a path in a temporary folder")
+        raise StoreError("a store is a file or a Postgres database, not :memory:; give a path in a temporary folder")
     try:
         path = Path(path_or_url).expanduser().absolute()
         if "\x00" in str(path):
             raise ValueError("it holds a NUL character")
         path.parent.mkdir(parents=True, exist_ok=True)
         if path.exists() and not path.is_file():
-            raise StoreError(f"the store {path} should be a file, and is a folder or a device; give the path of a file")
+            raise StoreError(f"the store {path} should be a file, but is a folder or a device; give the path of a file")
     except (OSError, RuntimeError, ValueError) as error:
         raise StoreError(f"the store's path {str(path_or_url)!r} cannot be used: {error}; give another path") from error
     return URL.create("sqlite", database=str(path)), path
 
 
 def connections(url: URL, timeout: float) -> Engine:
-    """The source of connections to a store, set up as this module says.
+    """An engine whose connections have this module's settings.
 
     Args:
         url: the store's URL, from `address`.
@@ -91,39 +91,39 @@ def connections(url: URL, timeout: float) -> Engine:
 
     event.listen(engine, "connect", set_up)
     event.listen(engine, "checkin", lambda _, record: record.info.update(idle_since=time.monotonic()))
-    event.listen(engine, "checkout", _look_after_rest)
+    event.listen(engine, "checkout", _check_idle)
     return engine
 
 
-def _look_after_rest(dbapi: Any, record: Any, _proxy: Any) -> None:
-    """Check that a connection is still alive after a while without use; checking each time costs a round trip."""
-    if time.monotonic() - record.info.get("idle_since", time.monotonic()) < _REST:
+def _check_idle(dbapi: Any, record: Any, _proxy: Any) -> None:
+    """Check an idle connection before use; a check before each use would cost a round trip."""
+    if time.monotonic() - record.info.get("idle_since", time.monotonic()) < _IDLE:
         return
     try:
         dbapi.execute("SELECT 1")
         dbapi.rollback()
-    except Exception as error:  # whatever the driver raises, another one is opened
+    except Exception as error:  # of any driver: a new connection is opened
         raise DisconnectionError from error
 
 
 def _set_up_sqlite(dbapi: Any, _record: Any) -> None:
-    dbapi.isolation_level = None  # transactions begin where _begin_sqlite says, not where sqlite3 guesses
+    dbapi.isolation_level = None  # _begin_sqlite begins transactions, not sqlite3
     dbapi.execute("PRAGMA foreign_keys=ON")
     dbapi.execute("PRAGMA synchronous=NORMAL")
-    dbapi.execute("PRAGMA mmap_size=134217728")  # a search through all of 100,000 lessons takes half the time
-    dbapi.execute("PRAGMA secure_delete=ON")  # deleted data are overwritten, whatever SQLite was built with
-    dbapi.create_function("casefold", 1, lambda text: str(text).casefold(), deterministic=True)  # lower() knows ASCII
+    dbapi.execute("PRAGMA mmap_size=134217728")  # halves the time to search 100,000 lessons
+    dbapi.execute("PRAGMA secure_delete=ON")  # whatever SQLite's build sets
+    dbapi.create_function("casefold", 1, lambda text: str(text).casefold(), deterministic=True)  # lower() is ASCII only
 
 
 def _begin_sqlite(connection: Connection) -> None:
     dbapi: Any = connection.connection.dbapi_connection
-    wait: float | None = connection.get_execution_options().get("seasoned_wait")
-    if wait is None:
+    timeout_s: float | None = connection.get_execution_options().get("seasoned_wait")
+    if timeout_s is None:
         dbapi.execute("BEGIN")
         return
-    # SQLite itself retries less and less often, up to every 100 ms, so among busy writers the one that has waited
-    # longest keeps waiting. Frequent retries at random times are fair enough for dozens of processes.
-    deadline = time.monotonic() + wait
+    # SQLite retries less and less often, up to every 100 ms, so the writer that has waited longest loses to new ones.
+    # Frequent retries at random times are fair enough for dozens of processes.
+    deadline = time.monotonic() + timeout_s
     durable = connection.get_execution_options().get("seasoned_durable", False)
     dbapi.execute(f"PRAGMA synchronous={'FULL' if durable else 'NORMAL'}")
     dbapi.execute("PRAGMA busy_timeout=0")
@@ -137,4 +137,4 @@ def _begin_sqlite(connection: Connection) -> None:
                     raise
             time.sleep(random.uniform(0.001, 0.01))
     finally:
-        dbapi.execute(f"PRAGMA busy_timeout={round(wait * 1000)}")
+        dbapi.execute(f"PRAGMA busy_timeout={round(timeout_s * 1000)}")

@@ -1,9 +1,8 @@
 """One database under a store, and its transactions.
 
-Always holds: the writes of a returned call survive `kill -9` of the process (write-ahead log with synchronous=NORMAL:
-only a power cut may lose the last writes, and never the store), and durable writes survive a power cut
-(synchronous=FULL: some milliseconds, little compared to the model call that they store); every database error becomes a
-`StoreError`.
+Always holds: the writes of a returned call survive `kill -9` of the process (write-ahead log with synchronous=NORMAL: a
+power cut may lose the last writes, but never the store); durable writes survive a power cut (synchronous=FULL: some
+milliseconds, little beside the model call that they store); every database error becomes a `StoreError`.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _CHANGE = select(scopes.c.change).where(scopes.c.scope == bindparam("of"))
-_CHUNK = 500  # ids in one statement
+_CHUNK = 500  # ids per statement
 
 
 class Database:
@@ -44,11 +43,11 @@ class Database:
         """Open the store; create it, or migrate it to the present layout, if needed.
 
         Args:
-            path_or_url: a file (its folders are made), or a URL such as `postgresql://user@host/name`.
+            path_or_url: a file (its folders are created), or a URL such as `postgresql://user@host/name`.
             timeout: seconds to wait for another writer before `StoreLockedError`.
 
         Raises:
-            StoreVersionError: when it was made by a newer Seasoned.
+            StoreVersionError: when a newer Seasoned made the store.
             StoreLockedError: when another program locks it for too long.
             StoreError: when it cannot be opened or is not a store.
         """
@@ -58,7 +57,7 @@ class Database:
         self._pid = os.getpid()
         self._closed = False
         self._local = threading.local()
-        self._turn = threading.RLock()  # this process's writers queue here, more fairly than in SQLite
+        self._turn = threading.RLock()  # this process's writers wait here, more fairly than in SQLite
         self._engine = connections(url, timeout)
         self._writer = self._engine.execution_options(seasoned_wait=timeout)
         self._durable_writer = self._engine.execution_options(seasoned_wait=timeout, seasoned_durable=True)
@@ -74,7 +73,7 @@ class Database:
         return f"Store({self.where!r})"
 
     def close(self) -> None:
-        """Close all connections. The last program to do so leaves a single file without a `-wal`."""
+        """Close all connections; when the last program closes a SQLite store, its `-wal` file goes."""
         self._closed = True
         self._release()
 
@@ -87,12 +86,12 @@ class Database:
     def transaction(self, *scopes: str, durable: bool = False) -> Iterator[None]:
         """Make all writes of this thread inside the block one transaction.
 
-        Other writers wait meanwhile, so no model may be called inside.
+        Other writers wait meanwhile, so call no model inside.
 
         Args:
-            scopes: the scopes to lock from the beginning. SQLite locks all of them, Postgres only these, in a fixed
+            scopes: the scopes to lock from the beginning. SQLite locks all scopes, Postgres only these, in a fixed
                 order, so that two such blocks never deadlock.
-            durable: whether the writes survive even a power cut; a nested block is as durable as the outer one.
+            durable: the writes survive a power cut; a nested block is as durable as the outer one.
 
         Raises:
             StoreLockedError: when another writer does not finish within the timeout.
@@ -143,7 +142,7 @@ class Database:
             except BaseException as error:
                 try:
                     point.rollback()
-                except DATABASE_ERRORS:  # a full disk undoes the whole transaction, not only the failed write
+                except DATABASE_ERRORS:  # a full disk rolls back the whole transaction, not only this write
                     self._local.lost = self._translated(error)
                 raise
             point.commit()
@@ -160,7 +159,7 @@ class Database:
 
     @contextmanager
     def _snapshot(self) -> Iterator[Connection]:
-        """A connection that sees one moment, however long it reads, as SQLite's always do."""
+        """A connection that reads one snapshot, as SQLite's always do."""
         with self._faults(), self._connect(self._engine) as connection:
             if not self._sqlite:
                 connection.execute(text("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY"))
@@ -169,7 +168,7 @@ class Database:
     def _held(self) -> Connection | None:
         lost: BaseException | None = getattr(self._local, "lost", None)
         if lost is not None:
-            raise StoreError(f"nothing more can be done in this transaction, and nothing of it was kept: {lost}")
+            raise StoreError(f"this transaction was rolled back, and nothing of it was kept: {lost}")
         return getattr(self._local, "connection", None)
 
     def _connect(self, engine: Engine) -> Connection:
@@ -194,7 +193,7 @@ class Database:
         return self._engine.dialect.name == "sqlite"
 
     def _insert(self, table: Table) -> SQLiteInsert | PostgresInsert:
-        """An insert with ON CONFLICT; both databases share the syntax, but SQLAlchemy has it in two places."""
+        """An insert with ON CONFLICT, which SQLAlchemy has in a class for each database."""
         if self._sqlite:
             from sqlalchemy.dialects import sqlite
 
@@ -209,11 +208,10 @@ class Database:
                 self._bump(connection, scope)
 
     def _bump(self, connection: Connection, scope: str, *, purge: bool = False) -> int:
-        """Count a change of the scope, first in each write: in Postgres, the row's lock makes its writers queue."""
-        step = 1 if purge else 0
+        """Count a change of the scope, first in each write: in Postgres, the row's lock makes its writers wait."""
         if purge:
             drop(self.path)
-        connection.execute(self._count, {"scope": scope, "change": 1, "purges": step})
+        connection.execute(self._count, {"scope": scope, "change": 1, "purges": int(purge)})
         return int(connection.execute(_CHANGE, {"of": scope}).scalar_one())
 
     @cached_property
@@ -226,6 +224,6 @@ class Database:
 
 
 def chunks(items: Sequence[T]) -> Iterator[Sequence[T]]:
-    """The items in chunks that fit into one statement."""
+    """The items in chunks small enough for one statement."""
     for start in range(0, len(items), _CHUNK):
         yield items[start : start + _CHUNK]

@@ -1,4 +1,4 @@
-"""Translates database errors into our own sentences, in this one place.
+"""Translates database errors into `StoreError`s.
 
 Always holds: no exception of sqlite3, psycopg or SQLAlchemy leaves the store, and no message contains a password.
 """
@@ -15,12 +15,12 @@ from seasoned.errors import StoreError, StoreLockedError
 DATABASE_ERRORS = (SQLAlchemyError, sqlite3.Error, OverflowError)
 
 
-class DuplicateRow(StoreError):  # noqa: N818 - caught by the table that knows what the row is
-    """A row with this key is already there. Never leaves the store: it becomes a message about the object."""
+class DuplicateRow(StoreError):  # noqa: N818 - caught by the module of the table
+    """A row with this key exists. Never leaves the store: the module of the table words the message."""
 
 
 class MissingRow(StoreError):  # noqa: N818 - as above
-    """The row that this one points to is missing. Never leaves the store."""
+    """A row points to a missing row. Never leaves the store."""
 
 
 _SQLITE = {
@@ -54,12 +54,12 @@ _LOCKED_STATES = ("55P03", "40P01", "57014")
 
 
 def translate(error: Exception, where: str, timeout: float) -> StoreError:
-    """Our error for a database error.
+    """The `StoreError` for a database error.
 
     Args:
         error: one of `DATABASE_ERRORS`.
-        where: the path or the URL without its password.
-        timeout: seconds to wait for a lock.
+        where: the path, or the URL without its password.
+        timeout: seconds that a writer waits for a lock.
     """
     cause = error.orig if isinstance(error, DBAPIError) and error.orig is not None else error
     if isinstance(error, PoolTimeoutError):
@@ -85,8 +85,8 @@ def translate(error: Exception, where: str, timeout: float) -> StoreError:
 
 def _locked(where: str, timeout: float) -> StoreLockedError:
     return StoreLockedError(
-        f"the store {where} has been held by somebody else for more than {timeout:g} s; "
-        "let the other program end, or close it, and try again. Nothing of this write was kept"
+        f"another program has locked the store {where} for more than {timeout:g} s; "
+        "wait until it ends, or close it, and try again. Nothing of this write was kept"
     )
 
 

@@ -1,7 +1,7 @@
-"""An in-memory index of a pool's vectors, with exact search over them.
+"""An in-memory index of a pool's vectors, with search over them.
 
-Always holds: a text's vector is made once, and the vector of an older text is never used; only the search itself waits
-for an embedder, unless texts were added or changed meanwhile.
+Always holds: each text is embedded once, and the vector of an older text is never used; other threads do not wait while
+a search embeds texts, unless texts were added or changed meanwhile.
 """
 
 from __future__ import annotations
@@ -23,27 +23,27 @@ if TYPE_CHECKING:
 Result = TypeVar("Result")
 State = TypeVar("State")
 
-_BATCH = 1024  # texts per call of an embedder
+_BATCH = 1024  # texts per call of the embedder
 
 
 class VectorIndex:
-    """The vectors of one owner, loaded from the store on demand, or embedded once and stored.
+    """The vectors of one owner, loaded from the store when needed, or embedded once and stored.
 
-    Safe in threads by `compare`; its other methods are called with the lock held.
+    `compare` is safe in threads; the other methods need the lock.
 
     Args:
         store: stores the vectors.
         owner: "lesson", "trajectory", or "text" for other texts, whose ids are their digests.
-        embedder: makes the vectors.
-        lock: the pool's lock, which is free while the embedder works.
+        embedder: computes the vectors.
+        lock: the pool's lock, which is not held during calls of the embedder.
     """
 
     def __init__(self, store: Store, owner: str, embedder: Embedder, lock: threading.RLock) -> None:
         self._store, self._owner, self._embedder, self._lock = store, owner, embedder, lock
-        self._filling = threading.Lock()  # held while vectors are made, so that no text is embedded twice
+        self._filling = threading.Lock()  # held during embedding, so that no text is embedded twice
         self._place: dict[str, int] = {}
         self._ids: list[str] = []
-        self._texts: dict[str, int] = {}  # the `hash` of each text
+        self._texts: dict[str, int] = {}  # hashes of texts by id
         self._matrix = Matrix(embedder.dim)
 
     def query(self, text: str) -> NDArray[np.float32]:
@@ -54,11 +54,11 @@ class VectorIndex:
     def compare(
         self, look: Callable[[], tuple[State, Iterable[tuple[str, str]]]], use: Callable[[State], Result]
     ) -> Result:
-        """Run `use` when all the vectors it needs are there; missing ones are made without the lock.
+        """Run `use` once all vectors that it needs exist; missing ones are computed without the lock.
 
         Args:
-            look: returns the current state, and the (id, text) pairs whose vectors it needs.
-            use: uses that state and the vectors. Both are called with the lock held.
+            look: returns the current state, and the (id, text) pairs whose vectors it needs; called with the lock held.
+            use: uses that state and the vectors; called with the lock held.
 
         Raises:
             ContractError: when the embedder does not return finite float32 of shape (n, dim).
@@ -70,25 +70,25 @@ class VectorIndex:
                 return use(first)
         with self._filling:
             with self._lock:
-                missing = self._missing(missing.items())  # another thread may have made them meanwhile
+                missing = self._missing(missing.items())  # another thread may have added them meanwhile
             fresh = list(self._vectors(missing))
             with self._lock:
                 state, items = look()
                 texts = self._missing(missing.items() if state is first else items)
                 for ids, vectors in fresh:
-                    still = [n for n, i in enumerate(ids) if texts.get(i) == missing[i]]  # a text may have changed
-                    self._keep([ids[n] for n in still], vectors[still], missing)
+                    current = [n for n, i in enumerate(ids) if texts.get(i) == missing[i]]  # a text may have changed
+                    self._keep([ids[n] for n in current], vectors[current], missing)
                 self.fill(texts.items())  # texts added meanwhile
                 return use(state)
 
     def fill(self, items: Iterable[tuple[str, str]]) -> None:
-        """Load or make the vector of each (id, text), if it is missing or of an older text."""
+        """Load or compute the vectors of (id, text) pairs that are missing or belong to an older text."""
         missing = self._missing(items)
         for ids, vectors in self._vectors(missing):
             self._keep(ids, vectors, missing)
 
     def rows(self, ids: Sequence[str], before: NDArray[np.intp] | None = None) -> NDArray[np.intp]:
-        """The rows of these ids' vectors, appended to `before`; every id must be filled already."""
+        """The rows of these ids, appended to `before`; `fill` must have been called for them."""
         import numpy as np
 
         if before is not None and not len(ids):
@@ -97,50 +97,50 @@ class VectorIndex:
         return rows if before is None else np.concatenate((before, rows))
 
     def matrix(self, ids: Sequence[str]) -> NDArray[np.float32]:
-        """The vectors of these ids, as rows of a new matrix; every id must be filled already."""
+        """The vectors of these ids, as a new matrix; `fill` must have been called for them."""
         return self._matrix.take(self.rows(ids))
 
     def search(self, query: NDArray[np.float32], k: int, rows: NDArray[np.intp]) -> list[tuple[str, float]]:
-        """The best k of these rows: ids and scores, best first."""
+        """The ids and scores of the best k of these rows, best first."""
         places, scores = self._matrix.best(query, k, rows)
         return [(self._ids[row], score) for row, score in zip(rows[places].tolist(), scores.tolist(), strict=True)]
 
     def places(self, query: NDArray[np.float32], rows: NDArray[np.intp], k: int | None = None) -> list[int]:
-        """Places in `rows`, which may repeat rows, by score; equals in their order."""
+        """Positions in `rows` (which may repeat rows) of the best k, best first; of equals, the first."""
         best: list[int] = self._matrix.best(query, k, rows)[0].tolist()
         return best
 
     def _missing(self, items: Iterable[tuple[str, str]]) -> dict[str, str]:
-        """The (id, text) pairs without a vector, or with one of another text."""
+        """The (id, text) pairs without a current vector."""
         return {i: text for i, text in items if self._texts.get(i) != hash(text)}
 
     def _vectors(self, texts: Mapping[str, str]) -> Iterator[tuple[list[str], NDArray[np.float32]]]:
-        """Vectors of texts by id: first those in the store, then the others, made and stored in batches."""
+        """Ids and vectors of texts: first the stored ones, then the others, computed and stored in batches."""
         import numpy as np
 
         if not texts:
             return
         digests = {i: digest(text) for i, text in texts.items()}
         name, dim = self._embedder.name, self._embedder.dim
-        known = self._mapped_of(digests, texts)
-        lacking = {i: mark for i, mark in digests.items() if i not in known} if known else digests
-        ids, stored = self._store.get_vectors(self._owner, list(lacking), name, digests=list(lacking.values()), dim=dim)
+        known = self._load_mapped(digests, texts)
+        missing = {i: mark for i, mark in digests.items() if i not in known} if known else digests
+        ids, stored = self._store.get_vectors(self._owner, list(missing), name, digests=list(missing.values()), dim=dim)
         if self._store.path is not None and len(ids) >= max(mapped.LEAST, len(known) // 4):
             before = sorted(known)
             rows = np.concatenate((self.matrix(before), stored)) if before else stored
-            every = [*before, *ids]
-            mapped.save(self._store.path, self._owner, name, every, [digests[i] for i in every], rows)
+            all_ids = [*before, *ids]
+            mapped.save(self._store.path, self._owner, name, all_ids, [digests[i] for i in all_ids], rows)
         yield ids, stored
         known.update(ids)
-        left = [i for i in texts if i not in known]
-        for start in range(0, len(left), _BATCH):
-            part = left[start : start + _BATCH]
+        rest = [i for i in texts if i not in known]
+        for start in range(0, len(rest), _BATCH):
+            part = rest[start : start + _BATCH]
             vectors = embed(self._embedder, [texts[i] for i in part])
             self._store.put_vectors(self._owner, part, name, vectors, digests=[digests[i] for i in part])
             yield part, vectors
 
-    def _mapped_of(self, digests: Mapping[str, str], texts: Mapping[str, str]) -> set[str]:
-        """Which of these texts have their vectors from the file beside the store, which is loaded once."""
+    def _load_mapped(self, digests: Mapping[str, str], texts: Mapping[str, str]) -> set[str]:
+        """Load the file of vectors beside the store, once; return the ids whose vectors are current."""
         path, name, dim = self._store.path, self._embedder.name, self._embedder.dim
         if path is None or self._place or len(digests) < mapped.LEAST:
             return set()
@@ -153,9 +153,9 @@ class VectorIndex:
             self._matrix.hold(file.rows, (file.codes, file.scales))
             self._ids = file.ids
             self._place = {i: place for place, i in enumerate(file.ids)}
-            fits = {i for i, digest in zip(file.ids, file.digests, strict=True) if digests.get(i) == digest}
-            self._texts.update((i, hash(texts[i])) for i in fits)
-        return fits
+            current = {i for i, digest in zip(file.ids, file.digests, strict=True) if digests.get(i) == digest}
+            self._texts.update((i, hash(texts[i])) for i in current)
+        return current
 
     def _keep(self, ids: Sequence[str], vectors: NDArray[np.float32], texts: Mapping[str, str]) -> None:
         """Add the vectors of these texts to memory."""

@@ -1,7 +1,7 @@
 """The journal of models' replies, written by many threads at once.
 
 Always holds: a returned write survives a power cut; the first reply under a key stays. Concurrent writers share one
-durable transaction, since the time is spent on the disk, whatever the size.
+durable transaction, since most of its time is the disk's, for one row as for many.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from seasoned.types import Reply, now
 
 _j = schema.journal.c
 _REPLY = select(_j.body).where(_j.scope == bindparam("of"), _j.key == bindparam("under"))
-_MOST = 500  # rows of one transaction
+_BATCH = 500  # writes per transaction
 
 
 class JournalQueue:
-    """Replies waiting to be written to one store; the first thread writes for all waiting ones."""
+    """Replies that wait to be written to one store; the first thread writes those of all waiting threads."""
 
     def __init__(self) -> None:
         self._waiting: list[tuple[list[dict[str, Any]], Future[None]]] = []
@@ -32,32 +32,32 @@ class JournalQueue:
         self._lock = threading.Lock()
 
     def put(self, db: Database, rows: list[dict[str, Any]]) -> None:
-        """Write rows together with those of other threads; return when they are on the disk."""
+        """Write rows together with those of other threads; returns when they are on the disk."""
         if db.in_transaction:
             _write(db, rows)
             return
-        mine: Future[None] = Future()
+        written: Future[None] = Future()
         with self._lock:
-            self._waiting.append((rows, mine))
+            self._waiting.append((rows, written))
         with self._writing:
-            while not mine.done():
+            while not written.done():
                 with self._lock:
-                    taken, self._waiting = self._waiting[:_MOST], self._waiting[_MOST:]
-                self._write_all(db, taken)
-        mine.result()
+                    batch, self._waiting = self._waiting[:_BATCH], self._waiting[_BATCH:]
+                self._write_all(db, batch)
+        written.result()
 
-    def _write_all(self, db: Database, taken: Sequence[tuple[list[dict[str, Any]], Future[None]]]) -> None:
+    def _write_all(self, db: Database, batch: Sequence[tuple[list[dict[str, Any]], Future[None]]]) -> None:
         try:
-            _write(db, [row for rows, _ in taken for row in rows])
+            _write(db, [row for rows, _ in batch for row in rows])
         except Exception as error:
-            for _, future in taken:
+            for _, future in batch:
                 future.set_exception(error)
-        except BaseException:  # this thread was interrupted; the others write their own
+        except BaseException:  # this thread was interrupted: the others write the rows
             with self._lock:
-                self._waiting = [*taken, *self._waiting]
+                self._waiting = [*batch, *self._waiting]
             raise
         else:
-            for _, future in taken:
+            for _, future in batch:
                 future.set_result(None)
 
 

@@ -1,7 +1,7 @@
-"""Records what was learned from and who is learning, so that each method learns from each trajectory once.
+"""Marks which trajectories a method has learned from, and leases for the program that learns.
 
-Always holds: a lease has one holder at a time and expires unless renewed, so a program that dies does not block others
-for long; a mark is deleted with its trajectory.
+Always holds: each method learns from each trajectory once; a lease has one holder and expires unless renewed, so a
+program that dies does not block others for long; a mark is deleted with its trajectory.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def mark_learned(db: Database, method: str, trajectory_ids: Sequence[str]) -> No
 
 
 def mark_begun(db: Database, scope: str, method: str) -> int:
-    """Mark what a method made lessons from before it was interrupted; return how many there were."""
+    """Mark trajectories that an interrupted method made lessons from; return how many there were."""
     lessons, sources = schema.lessons.c, schema.lesson_sources.c
     has_lesson = (
         select(sources.trajectory_id)
@@ -44,17 +44,17 @@ def mark_begun(db: Database, scope: str, method: str) -> int:
 
 
 def take_lease(db: Database, name: str, holder: str, seconds: float) -> bool:
-    """Take or keep the lease on a name."""
+    """Take or renew the lease on a name; False if another holder has it."""
     name, holder, present = clean_text(name), clean_text(holder), time.time()
     row = {"name": name, "holder": holder, "until": present + seconds}
     with db._write() as connection:
         connection.execute(db._insert(schema.leases).values(row).on_conflict_do_nothing())
-        mine = (_e.holder == holder) | (_e.until < present)
-        done = connection.execute(update(schema.leases).where(_e.name == name, mine).values(row))
-        return done.rowcount == 1
+        free = (_e.holder == holder) | (_e.until < present)
+        result = connection.execute(update(schema.leases).where(_e.name == name, free).values(row))
+        return result.rowcount == 1
 
 
 def is_new(scope: str, method: str) -> tuple[ColumnElement[bool], ...]:
-    """The tests of a trajectory of the scope that the method has not learned from."""
+    """Conditions for the trajectories of a scope that a method has not learned from."""
     marked = select(_m.method).where(_m.trajectory_id == _t.id, _m.method == clean_text(method))
     return _t.scope == clean_text(scope), ~exists(marked)

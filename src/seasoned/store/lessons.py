@@ -1,7 +1,7 @@
-"""Lessons in the store: their present and earlier states, their sources, and where they were shown.
+"""Lessons in the store: present states, histories and sources.
 
-Always holds: a lesson's version rises by one with every change, and each version has a row in the history with who made
-it and why; a change based on an outdated version is refused; no query crosses scopes unless its scope is None.
+Always holds: each change raises a lesson's version by one and adds a row to its history, with who made it and why; a
+change based on an outdated version is refused; no query crosses scopes unless its scope is None.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def add(db: Database, scope: str, lessons: Sequence[Lesson], who: str, why: str)
     if not lessons:
         return []
     scope, at = clean_text(scope), now()
-    pairs = [to_body(_named(lesson)) for lesson in lessons]
+    pairs = [to_body(_with_short_key(lesson)) for lesson in lessons]
     try:
         with db._write() as connection:
             change = db._bump(connection, scope)
@@ -55,33 +55,33 @@ def update_all(db: Database, lessons: Sequence[Lesson], who: str, why: str) -> l
     if not lessons:
         return []
     if len({lesson.id for lesson in lessons}) < len(lessons):
-        raise StoreError("a lesson was to be changed twice in one call; give each once, in its last state")
+        raise StoreError("a lesson is changed twice in one call; give each once, in its last state")
     at = now()
-    pairs = [to_body(_named(x).model_copy(update={"version": x.version + 1, "updated": at})) for x in lessons]
+    pairs = [to_body(_with_short_key(x).model_copy(update={"version": x.version + 1, "updated": at})) for x in lessons]
     ids = [lesson.id for lesson, _ in pairs]
     with db._write() as connection:
-        homes = _by_id(connection, _l.scope, ids)
-        lost = next((i for i in ids if i not in homes), None)
-        if lost is not None:
-            raise StoreError(f"the lesson {lost} is not in the store; add it first")
-        changes = {scope: db._bump(connection, scope) for scope in sorted(set(homes.values()))}
-        stored = _by_id(connection, _l.version, ids)  # after the bump, which blocks other writers
+        scopes = _by_id(connection, _l.scope, ids)
+        unknown = next((i for i in ids if i not in scopes), None)
+        if unknown is not None:
+            raise StoreError(f"the lesson {unknown} is not in the store; add it first")
+        changes = {scope: db._bump(connection, scope) for scope in sorted(set(scopes.values()))}
+        stored = _by_id(connection, _l.version, ids)  # after _bump, which makes other writers wait
         for lesson in lessons:
             if stored[clean_text(lesson.id)] != lesson.version:
                 raise _conflict(connection, lesson)
-        rows = [{"of": x.id, "change": changes[homes[x.id]], **lesson_row(x, body)} for x, body in pairs]
+        rows = [{"of": x.id, "change": changes[scopes[x.id]], **lesson_row(x, body)} for x, body in pairs]
         connection.execute(update(schema.lessons).where(_l.id == bindparam("of")), rows)
         for part in chunks(ids):
             sources = schema.lesson_sources
             connection.execute(delete(sources).where(sources.c.lesson_id.in_(part)))
         for scope, change in changes.items():
-            its = [pair for pair in pairs if homes[pair[0].id] == scope]
-            _put_states(connection, its, change, at, who, why)
+            in_scope = [pair for pair in pairs if scopes[pair[0].id] == scope]
+            _put_states(connection, in_scope, change, at, who, why)
     return [lesson for lesson, _ in pairs]
 
 
 def lesson_row(lesson: Lesson, body: str) -> dict[str, Any]:
-    """The columns of a lesson, except scope, change and seq."""
+    """The columns of a lesson's row, except scope, change and seq."""
     names = ("id", "kind", "key", "category", "status", "importance", "pinned", "origin", "method", "version")
     row = {name: getattr(lesson, name) for name in (*names, "created", "updated")}
     row["folded"] = f"{lesson.key}\n{lesson.text}".casefold()
@@ -90,13 +90,13 @@ def lesson_row(lesson: Lesson, body: str) -> dict[str, Any]:
 
 
 def of_scope(db: Database, scope: str, change: int = -1) -> list[Lesson]:
-    """The lessons of a scope written after a change (by default all), deleted ones too, in order of insertion."""
+    """The lessons of a scope written after a change (default: all), deleted ones too, in order of insertion."""
     query = select(_l.id, _l.body).where(_l.scope == clean_text(scope), _l.change > change)
     return read(db, query.order_by(_l.seq))
 
 
 def read(db: Database, query: Select[tuple[str, str]]) -> list[Lesson]:
-    """The lessons in the rows of a query for their ids and bodies."""
+    """The lessons that a query for ids and bodies returns."""
     with db._read() as connection:
         rows = connection.execute(query).all()
     return [from_body(Lesson, row.body, f"the lesson {row.id}") for row in rows]
@@ -107,7 +107,7 @@ def _by_id(connection: Connection, column: ColumnElement[Any], ids: Sequence[str
     return {row[0]: row[1] for row in rows}
 
 
-def _named(lesson: Lesson) -> Lesson:
+def _with_short_key(lesson: Lesson) -> Lesson:
     key = short_name(lesson.key)
     return lesson if key == lesson.key else lesson.model_copy(update={"key": key})
 
@@ -115,9 +115,9 @@ def _named(lesson: Lesson) -> Lesson:
 def _put_states(
     connection: Connection, pairs: Sequence[tuple[Lesson, str]], change: int, at: str, who: str, why: str
 ) -> None:
-    """Add the present states of lessons to their histories, and their sources."""
-    same = {"change": change, "at": at, "who": clean_text(who), "why": clean_text(why)}
-    rows = [{"lesson_id": lesson.id, "version": lesson.version, "body": body, **same} for lesson, body in pairs]
+    """Store the present states of lessons in their histories, and their sources."""
+    shared = {"change": change, "at": at, "who": clean_text(who), "why": clean_text(why)}
+    rows = [{"lesson_id": lesson.id, "version": lesson.version, "body": body, **shared} for lesson, body in pairs]
     connection.execute(insert(schema.lesson_history), rows)
     sources = [{"lesson_id": x.id, "trajectory_id": i} for x, _ in pairs for i in dict.fromkeys(x.sources)]
     if sources:
@@ -128,8 +128,8 @@ def _conflict(connection: Connection, lesson: Lesson) -> ConflictError:
     h = schema.lesson_history.c
     states = select(h.version, h.who, h.at).where(h.lesson_id == lesson.id)
     last = connection.execute(states.order_by(h.version.desc()).limit(1)).first()
-    now_at = f"version {last.version}, changed by {last.who or 'somebody'} at {last.at}" if last else "gone"
+    present = f"version {last.version}, changed by {last.who or 'somebody'} at {last.at}" if last else "gone"
     return ConflictError(
-        f"the lesson {lesson.id} was read at version {lesson.version} and is now {now_at}; "
+        f"the lesson {lesson.id} was read at version {lesson.version} and is now {present}; "
         "read it again and repeat the change"
     )

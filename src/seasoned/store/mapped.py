@@ -1,8 +1,7 @@
-"""Vectors of a SQLite store in a file beside it, for processes to map instead of reading all of them.
+"""Vectors of a SQLite store in files beside it, which processes map into memory instead of reading all rows.
 
-The file is made from the store and may be deleted at any time. Always holds: a vector counts only if its digest matches
-the text, so the vector of an older text is never used; an unreadable file is ignored; permanent deletion from a store
-deletes these files too.
+The files are derived from the store and may be deleted at any time. Always holds: a vector is used only if its digest
+matches the text; an unreadable file is ignored; permanent deletion from a store deletes these files too.
 """
 
 from __future__ import annotations
@@ -22,14 +21,14 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 LEAST = 20_000
-"""From this many vectors, a file is made; fewer are read in less than a second."""
+"""The least vectors for which a file is written; fewer are read in less than a second."""
 
-_HEAD = 4096  # bytes before the vectors
-_ENDING = ".vectors"
+_HEADER = 4096  # bytes of the header
+_SUFFIX = ".vectors"
 
 
 class Mapped(NamedTuple):
-    """Vectors in a file: their ids, the digests of their texts, rows, and the rows rounded to bytes with scales."""
+    """Vectors in a file: ids, digests of the texts, rows, and the rows rounded to bytes with their scales."""
 
     ids: list[str]
     digests: list[str]
@@ -41,52 +40,52 @@ class Mapped(NamedTuple):
 def save(
     store: Path, owner: str, embedder: str, ids: Sequence[str], digests: Sequence[str], rows: NDArray[np.float32]
 ) -> None:
-    """Write the file of an owner's vectors, float32 of shape (n, dim); skipped on a full or read-only disk."""
+    """Write an owner's vectors, float32 of shape (n, dim), into a file; does nothing if the disk refuses."""
     codes, scales = rounded(rows)
     names = json.dumps([list(ids), list(digests)]).encode()
     head = {"version": 1, "embedder": embedder, "count": len(ids), "dim": rows.shape[1], "names": len(names)}
     path = _file(store, owner, embedder)
-    fresh = path.with_name(f"{path.name}.{os.getpid()}")
+    partial = path.with_name(f"{path.name}.{os.getpid()}")
     try:
         path.parent.mkdir(exist_ok=True)
-        fresh.touch(store.stat().st_mode & 0o777)
-        with fresh.open("wb") as file:
-            file.write(json.dumps(head).encode().ljust(_HEAD))
+        partial.touch(store.stat().st_mode & 0o777)
+        with partial.open("wb") as file:
+            file.write(json.dumps(head).encode().ljust(_HEADER))
             for part in (rows.astype("<f4", copy=False), codes, scales.astype("<f4", copy=False)):
                 file.write(part.data)
             file.write(names)
-        fresh.replace(path)
+        partial.replace(path)
     except (OSError, ValueError):
         with suppress(OSError):
-            fresh.unlink(missing_ok=True)
+            partial.unlink(missing_ok=True)
 
 
 def load(store: Path, owner: str, embedder: str, dim: int) -> Mapped | None:
-    """The vectors in the file, mapped copy-on-write; None if there are none to use."""
+    """The vectors in the file, mapped copy-on-write; None if no usable file exists."""
     import numpy as np
 
     path = _file(store, owner, embedder)
     try:
         with path.open("rb") as file:
-            head = json.loads(file.read(_HEAD))
+            head = json.loads(file.read(_HEADER))
             count = int(head["count"])
             sizes = (4 * count * dim, count * dim, 4 * count, int(head["names"]))
-            known = head["version"] == 1 and head["embedder"] == embedder and head["dim"] == dim
-            if not known or path.stat().st_size != _HEAD + sum(sizes) or not count:
+            usable = head["version"] == 1 and head["embedder"] == embedder and head["dim"] == dim
+            if not usable or path.stat().st_size != _HEADER + sum(sizes) or not count:
                 return None
-            file.seek(_HEAD + sum(sizes[:3]))
+            file.seek(_HEADER + sum(sizes[:3]))
             ids, digests = json.loads(file.read())
-        at = (_HEAD, _HEAD + sizes[0], _HEAD + sizes[0] + sizes[1])
-        rows = np.memmap(path, dtype="<f4", mode="c", offset=at[0], shape=(count, dim))
-        codes = np.memmap(path, dtype=np.int8, mode="c", offset=at[1], shape=(count, dim))
-        scales = np.memmap(path, dtype="<f4", mode="c", offset=at[2], shape=(count,))
+        offsets = (_HEADER, _HEADER + sizes[0], _HEADER + sizes[0] + sizes[1])
+        rows = np.memmap(path, dtype="<f4", mode="c", offset=offsets[0], shape=(count, dim))
+        codes = np.memmap(path, dtype=np.int8, mode="c", offset=offsets[1], shape=(count, dim))
+        scales = np.memmap(path, dtype="<f4", mode="c", offset=offsets[2], shape=(count,))
     except (OSError, ValueError, KeyError, TypeError):
         return None
     return Mapped(ids, digests, *map(np.asarray, (rows, codes, scales))) if len(ids) == len(digests) == count else None
 
 
 def drop(store: Path | None) -> None:
-    """Delete the files of a store; programs that have mapped them keep theirs."""
+    """Delete the files of a store; programs that have mapped them keep their copies."""
     if store is None:
         return
     with suppress(OSError):
@@ -96,7 +95,7 @@ def drop(store: Path | None) -> None:
 
 
 def _folder(store: Path) -> Path:
-    return store.with_name(store.name + _ENDING)
+    return store.with_name(store.name + _SUFFIX)
 
 
 def _file(store: Path, owner: str, embedder: str) -> Path:

@@ -1,8 +1,8 @@
-"""A matrix of many vectors in memory, and the search in it.
+"""A matrix of many vectors in memory, with search over its rows.
 
-It is exact below `ROUNDED` rows, and without `simsimd`. Otherwise rows rounded to bytes select those to score: this
-reads a quarter of the memory, and finds all of the best ten of a million random rows. Always holds: scores are exact,
-in float64 rounded to float32; equal rows tie, and the first comes first; up to `SEVERAL` rows, a search uses one
+Search is exact below `ROUNDED` rows, and without `simsimd`. Otherwise rows rounded to bytes select the rows to score:
+this reads a quarter of the memory, and finds all of the best ten of a million random rows. Always holds: scores are
+exact, in float64 rounded to float32; of equal rows, the first comes first; up to `SEVERAL` rows, a search uses one
 thread, so that it does not wait for a busy processor.
 """
 
@@ -21,26 +21,26 @@ if TYPE_CHECKING:
     Score = Callable[["_Part", NDArray[np.float32]], NDArray[np.float32]]
 
 ROUNDED = 20_000
-"""From this many rows, the rounded ones are searched first; below, the exact search is as fast."""
+"""The least rows for which rounded rows are searched first; below, the exact search is as fast."""
 
 SEVERAL = 400_000
-"""From this many rows, several threads search."""
+"""The least rows that several threads search."""
 
 _SPARE = 100  # rows scored exactly, beyond four times those requested
 _SLACK = 1e-5  # more than the rounding error of a float32 product of unit rows
-_LEAST = 1024  # rows of a part
+_LEAST = 1024  # least rows of a part
 _BLOCK = 16_384  # rows per block when all are scored
 
 
 class Matrix:
-    """Rows of float32 that grow in parts, so that adding rows copies none. Not safe in threads by itself."""
+    """Rows of float32, in parts, so that adding rows copies none. Not safe in threads."""
 
     def __init__(self, dim: int) -> None:
         self.dim, self.count = dim, 0
         self._parts: list[_Part] = []
 
     def hold(self, rows: NDArray[np.float32], rounded: tuple[Any, Any] | None = None) -> None:
-        """Start with these rows as they are, such as a mapped file, and their bytes and scales if known."""
+        """Replace all rows by these, without a copy, such as a mapped file, and their rounded bytes and scales."""
         self._parts, self.count = [_Part(0, rows, rounded)], len(rows)
 
     def put(self, places: NDArray[np.intp], rows: NDArray[np.float32]) -> None:
@@ -52,7 +52,7 @@ class Matrix:
             part.put(places[chosen] - part.start, rows[chosen])
 
     def take(self, places: NDArray[np.intp]) -> NDArray[np.float32]:
-        """These rows, as a new matrix."""
+        """A copy of these rows."""
         import numpy as np
 
         taken = np.empty((len(places), self.dim), dtype=np.float32)
@@ -63,20 +63,20 @@ class Matrix:
     def best(
         self, query: NDArray[np.float32], k: int | None, rows: NDArray[np.intp] | None = None
     ) -> tuple[NDArray[np.intp], NDArray[np.float32]]:
-        """The k places with the greatest inner product with the query, best first; of equals, the first.
+        """The places and scores of the k rows with the greatest inner products with the query, best first.
 
         Args:
             query: shape (dim,).
-            k: how many; None for all.
-            rows: the rows to search, in which places are returned; None for all.
+            k: None for all.
+            rows: the rows to search (None: all); places are then positions in `rows`.
         """
         import numpy as np
 
-        among = self.count if rows is None else len(rows)
-        k = among if k is None else min(k, among)
+        total = self.count if rows is None else len(rows)
+        k = total if k is None else min(k, total)
         if k <= 0:
             return np.zeros(0, dtype=np.intp), np.zeros(0, dtype=np.float32)
-        picked = np.arange(among) if k == among else self._picked(query, k, rows, among)
+        picked = np.arange(total) if k == total else self._picked(query, k, rows, total)
         places, exact = picked if rows is None else rows[picked], np.empty(len(picked))
         for start in range(0, len(picked), _BLOCK):
             block = slice(start, start + _BLOCK)
@@ -85,20 +85,20 @@ class Matrix:
         return picked[order], exact[order].astype(np.float32)
 
     def _picked(
-        self, query: NDArray[np.float32], k: int, rows: NDArray[np.intp] | None, among: int
+        self, query: NDArray[np.float32], k: int, rows: NDArray[np.intp] | None, total: int
     ) -> NDArray[np.intp]:
-        """The places that may be among the best, in order."""
+        """The places that may be among the best k, in ascending order."""
         import numpy as np
 
         dots = _dots() if self.count >= ROUNDED else None
-        count, slack = (k, _SLACK) if dots is None else (min(4 * k + _SPARE, among), 0.0)
+        count, slack = (k, _SLACK) if dots is None else (min(4 * k + _SPARE, total), 0.0)
         if dots is not None:
             for part in self._parts:
                 part.rounded()
         rough = self._scores(query, _exact if dots is None else dots)
         if rows is not None:
             rough = rough[rows]
-        return np.flatnonzero(rough >= np.partition(rough, among - count)[among - count] - slack)
+        return np.flatnonzero(rough >= np.partition(rough, total - count)[total - count] - slack)
 
     def _scores(self, query: NDArray[np.float32], score: Score) -> NDArray[np.float32]:
         import numpy as np
@@ -135,7 +135,7 @@ class Matrix:
 
 
 class _Part:
-    """Rows from a place on, with their bytes and scales once needed."""
+    """Consecutive rows from `start`, with rounded bytes and scales, computed when needed."""
 
     def __init__(self, start: int, rows: Any, rounded: tuple[Any, Any] | None) -> None:
         self.start, self.rows, self._rounded = start, rows, rounded
@@ -151,13 +151,13 @@ class _Part:
         return self._rounded
 
     def piece(self, start: int, stop: int) -> _Part:
-        """Some of its rows, sharing what was computed for them."""
-        its = None if self._rounded is None else (self._rounded[0][start:stop], self._rounded[1][start:stop])
-        return _Part(self.start + start, self.rows[start:stop], its)
+        """Some of its rows, with their computed bytes and scales, as views."""
+        codes = None if self._rounded is None else (self._rounded[0][start:stop], self._rounded[1][start:stop])
+        return _Part(self.start + start, self.rows[start:stop], codes)
 
 
 def rounded(rows: NDArray[np.float32]) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
-    """Rows as bytes, and for each the scale that restores about the same row."""
+    """Rows as bytes, with the scale of each row: bytes times scale is about the row."""
     import numpy as np
 
     codes = np.empty(rows.shape, dtype=np.int8)
@@ -173,14 +173,14 @@ def rounded(rows: NDArray[np.float32]) -> tuple[NDArray[np.int8], NDArray[np.flo
 def _exact(part: _Part, query: NDArray[np.float32]) -> NDArray[np.float32]:
     import numpy as np
 
-    # Not `@`: the threads of a BLAS wait for one another, which takes ten times as long beside a busy process.
+    # Not `@`: a BLAS's threads wait for one another, which takes ten times as long if the processor is busy.
     scores: NDArray[np.float32] = np.einsum("ij,j->i", part.rows, query)
     return scores
 
 
 @cache
 def _dots() -> Score | None:
-    """The function that scores the bytes of a part; None if the library is not installed."""
+    """The function that scores rounded rows; None if simsimd is not installed."""
     try:
         from simsimd import cdist
     except ImportError:

@@ -1,7 +1,7 @@
-"""Pages of lists for browsing: read-only queries that touch only the rows they return.
+"""Pages of lists for browsing, by queries that read only the rows they return.
 
-A page starts at the place (`seq`) where the one before it ended, so the thousandth is as fast as the first. Always
-holds: newest first; nothing is written; a query reads at most `limit` bodies.
+A page starts at the `seq` where the previous one ended, so that the thousandth is as fast as the first. Always holds:
+newest first; nothing is written; a query reads at most `limit` bodies.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from seasoned.store.filters import contain, equal, fold
 from seasoned.types import Lesson
 
 _l, _t, _u = schema.lessons.c, schema.trajectories.c, schema.lesson_uses.c
-_TASK = func.substr(_t.task, 1, 400).label("task")  # the part of a task in a list
+_TASK = func.substr(_t.task, 1, 400).label("task")  # a list shows the beginning
 _LINE = (_t.seq, _t.id, _t.scope, _t.run_id, _t.agent, _t.category, _t.success, _t.reason, _t.created, _TASK)
-_MOST = 2**63 - 1
+_MAX_INT = 2**63 - 1
 
 
 @dataclass(frozen=True)
 class LessonLine:
-    """A lesson in a list: `seq` is its place, for the next page; `note` says what the list is sorted by."""
+    """A lesson in a list: `seq` is its place, for the next page; `note` shows the value that sorts the list."""
 
     seq: int
     scope: str
@@ -37,7 +37,7 @@ class LessonLine:
 
 @dataclass(frozen=True)
 class AttemptLine:
-    """A trajectory in a list, without its steps; `task` is the beginning of its text."""
+    """A trajectory in a list, without its steps; `task` is the beginning of the task's text."""
 
     seq: int
     id: str
@@ -53,7 +53,7 @@ class AttemptLine:
 
 @dataclass(frozen=True)
 class Uses:
-    """The outcomes of the attempts that were shown a lesson, and the newest of them."""
+    """The outcomes of the attempts that were shown a lesson, and the newest of these attempts."""
 
     right: int
     wrong: int
@@ -74,9 +74,9 @@ def lesson_page(
 ) -> list[LessonLine]:
     """Lessons, newest first, at most `limit`. None filters nothing, but a `status` of None leaves out deleted ones.
 
-    `query` has words that the key or text contains, in any case; `before` is the `seq` of the last line of the page
-    before. `by_use` sorts by how many attempts were shown them, the most first; `before` is then how many lines the
-    pages before had.
+    The key or text contains all words of `query`, in any case. `before` is the `seq` of the previous page's last line.
+    `by_use` sorts by the number of attempts that were shown a lesson, most first; `before` is then the number of lines
+    on the previous pages.
     """
     tests: list[ColumnElement[bool]] = [_l.status != "deleted"] if status is None else [_l.status == status]
     tests += equal((_l.scope, scope), (_l.kind, kind))
@@ -85,14 +85,14 @@ def lesson_page(
     if by_use:
         uses = select(_u.lesson_id, func.count().label("uses")).group_by(_u.lesson_id).subquery()
         count = func.coalesce(uses.c.uses, 0)
-        wanted: Select[Any] = select(*columns, count.label("uses")).outerjoin(uses, uses.c.lesson_id == _l.id)
-        wanted = wanted.where(*tests).order_by(count.desc(), _l.seq.desc())
-        wanted = wanted.limit(limit).offset(min(before or 0, _MOST))
+        selected: Select[Any] = select(*columns, count.label("uses")).outerjoin(uses, uses.c.lesson_id == _l.id)
+        selected = selected.where(*tests).order_by(count.desc(), _l.seq.desc())
+        selected = selected.limit(limit).offset(min(before or 0, _MAX_INT))
     else:
         page = _page(select(_l.seq), tests, _l.seq, before, limit)
-        wanted = select(*columns).where(_l.seq.in_(page)).order_by(_l.seq.desc())
+        selected = select(*columns).where(_l.seq.in_(page)).order_by(_l.seq.desc())
     with store._read() as connection:
-        rows = connection.execute(wanted).all()
+        rows = connection.execute(selected).all()
     return [
         LessonLine(
             row.seq,
@@ -105,7 +105,7 @@ def lesson_page(
 
 
 def lesson_counts(store: Database, scope: str | None = None) -> dict[str, int]:
-    """How many lessons a scope, or all, has in each status."""
+    """The number of lessons with each status, in one scope or all."""
     query = select(_l.status, func.count()).where(*equal((_l.scope, scope))).group_by(_l.status)
     with store._read() as connection:
         return {row[0]: row[1] for row in connection.execute(query)}
@@ -123,7 +123,7 @@ def attempt_page(
 ) -> list[AttemptLine]:
     """Trajectories, newest first.
 
-    `success` is "yes", "no", "unknown", or "" for all; the rest is as in `lesson_page`.
+    `success` is "yes", "no", "unknown", or "" for all; the other arguments are those of `lesson_page`.
     """
     tests = equal((_t.scope, scope), (_t.run_id, run_id))
     if success:
@@ -142,18 +142,18 @@ def attempt_lines(store: Database, ids: Sequence[str]) -> dict[str, AttemptLine]
 
 
 def uses(store: Database, lesson_id: str, limit: int = 20) -> Uses:
-    """The number of attempts that were shown a lesson, their outcomes, and the newest of them."""
+    """How many attempts with each outcome were shown a lesson, and the newest of them."""
     shown = schema.trajectories.join(schema.lesson_uses, _u.trajectory_id == _t.id)
-    mine = _u.lesson_id == clean_text(lesson_id)
+    used = _u.lesson_id == clean_text(lesson_id)
     with store._read() as connection:
-        counted = select(_t.success, func.count()).select_from(shown).where(mine).group_by(_t.success)
-        ended: dict[bool | None, int] = {row[0]: row[1] for row in connection.execute(counted)}
-    newest = select(*_LINE).select_from(shown).where(mine).order_by(_t.seq.desc()).limit(limit)
-    return Uses(ended.get(True, 0), ended.get(False, 0), ended.get(None, 0), tuple(_lines(store, newest)))
+        counts = select(_t.success, func.count()).select_from(shown).where(used).group_by(_t.success)
+        outcomes: dict[bool | None, int] = {row[0]: row[1] for row in connection.execute(counts)}
+    newest = select(*_LINE).select_from(shown).where(used).order_by(_t.seq.desc()).limit(limit)
+    return Uses(outcomes.get(True, 0), outcomes.get(False, 0), outcomes.get(None, 0), tuple(_lines(store, newest)))
 
 
 def lessons_of(store: Database, trajectory_id: str, limit: int = 50) -> list[Lesson]:
-    """The lessons that came from a trajectory, oldest first."""
+    """The lessons learned from a trajectory, oldest first."""
     sources = schema.lesson_sources.c
     query = (
         select(_l.id, _l.body)
@@ -166,9 +166,9 @@ def lessons_of(store: Database, trajectory_id: str, limit: int = 50) -> list[Les
 
 
 def changed_since(store: Database, scope: str, change: int, limit: int) -> list[tuple[Lesson | None, Lesson]]:
-    """Lessons of a scope written after a count of its changes: each before (None: did not exist) and now.
+    """Pairs (before, now) of a scope's lessons written after a change; `before` is None for new lessons.
 
-    Reads only those; permanently deleted lessons are not among them.
+    Reads no other lessons; permanently deleted ones are missing.
     """
     h = schema.lesson_history.c
     written = select(_l.id, _l.body).where(_l.scope == clean_text(scope), _l.change > change)
@@ -183,20 +183,20 @@ def changed_since(store: Database, scope: str, change: int, limit: int) -> list[
 
 
 def run_scopes(store: Database, run_id: str) -> list[str]:
-    """The pools of lessons that belong to a run: those whose names begin with its id and a slash."""
+    """The scopes with lessons of a run: their names begin with its id and a slash."""
     start = clean_text(run_id) + "/"
-    pools = schema.scopes.c.scope
+    scope = schema.scopes.c.scope
     query = (
-        select(pools)
-        .where(pools.startswith(start, autoescape=True), select(_l.seq).where(_l.scope == pools).exists())
-        .order_by(pools)
+        select(scope)
+        .where(scope.startswith(start, autoescape=True), select(_l.seq).where(_l.scope == scope).exists())
+        .order_by(scope)
     )
     with store._read() as connection:
         return list(connection.execute(query).scalars())
 
 
 def _words(text: str) -> list[str]:
-    """The words to search for, the longest first: it is the rarest, so few rows are checked for the others."""
+    """The words of a query, longest first: long words are rare, so few rows are checked for the others."""
     return sorted(text.split(), key=len, reverse=True)
 
 
@@ -204,7 +204,7 @@ def _page(
     query: Select[Any], tests: list[ColumnElement[bool]], seq: ColumnElement[int], before: int | None, limit: int
 ) -> Select[Any]:
     if before is not None:
-        tests = [*tests, seq < min(before, _MOST)]
+        tests = [*tests, seq < min(before, _MAX_INT)]
     return query.where(*tests).order_by(seq.desc()).limit(limit)
 
 

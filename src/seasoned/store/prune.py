@@ -1,7 +1,7 @@
-"""Retention: attempts older than a day are deleted for good, and so are lessons that were deleted before it.
+"""Retention: deletes old attempts permanently, and lessons whose status was set to "deleted" long ago.
 
-Always holds: what was learned stays, with its history and its counts of evidence; attempts of a run stay, since its
-report is made from them; a dry run deletes nothing and counts the same.
+Always holds: other lessons stay, with their histories and counts of evidence; attempts of runs stay, since reports are
+made from them; a dry run deletes nothing and returns the same counts.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _t, _l = schema.trajectories.c, schema.lessons.c
 
 @dataclass(frozen=True)
 class Pruned:
-    """What of a pool was too old: attempts, and lessons that had been deleted."""
+    """The numbers of old attempts and old deleted lessons of a pool."""
 
     scope: str
     attempts: int
@@ -30,24 +30,24 @@ class Pruned:
 
 
 def prune(store: Store, before: str, scopes: Sequence[str], *, dry_run: bool = False) -> list[Pruned]:
-    """Delete what is older in these pools.
+    """Delete old attempts and old deleted lessons of some pools permanently.
 
     Args:
-        store: where.
-        before: a time in ISO 8601, UTC.
+        store: the store.
+        before: older ones are deleted; a time in ISO 8601, UTC.
         scopes: the pools.
-        dry_run: count, and delete nothing.
+        dry_run: only count.
 
     Returns:
-        A line for each pool that had something.
+        The counts of each pool that had any.
     """
     pruned = []
     for scope in scopes:
         old = _t.scope == scope, _t.run_id == "", _t.created < before
-        gone = _l.scope == scope, _l.status == "deleted", _l.updated < before
+        deleted = _l.scope == scope, _l.status == "deleted", _l.updated < before
         with store._read() as connection:
             attempts = connection.execute(select(_t.id).where(*old)).scalars().all()
-            lessons = connection.execute(select(_l.id).where(*gone)).scalars().all()
+            lessons = connection.execute(select(_l.id).where(*deleted)).scalars().all()
         if attempts or lessons:
             pruned.append(Pruned(scope, len(attempts), len(lessons)))
         if not dry_run:

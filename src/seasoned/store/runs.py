@@ -37,9 +37,9 @@ def add_run(db: Database, run_id: str, name: str, path: str, config: Mapping[str
     row = {"name": clean_text(name), "path": clean_text(path), "config": to_json(dict(config), "the config of a run")}
     row["status"] = "running"
     statement = db._insert(schema.runs).values(run_id=clean_text(run_id), created=now(), **row)
-    again = {**row, "finished": None, "summary": None}
+    restarted = {**row, "finished": None, "summary": None}
     with db._write() as connection:
-        connection.execute(statement.on_conflict_do_update(index_elements=["run_id"], set_=again))
+        connection.execute(statement.on_conflict_do_update(index_elements=["run_id"], set_=restarted))
 
 
 def finish_run(db: Database, run_id: str, status: str, summary: Mapping[str, Any] | None) -> None:
@@ -47,8 +47,8 @@ def finish_run(db: Database, run_id: str, status: str, summary: Mapping[str, Any
     text = None if summary is None else to_json(dict(summary), "the summary of a run")
     values = {"status": clean_text(status), "finished": now(), "summary": text}
     with db._write() as connection:
-        done = connection.execute(update(schema.runs).where(_r.run_id == clean_text(run_id)).values(values))
-        if done.rowcount != 1:
+        result = connection.execute(update(schema.runs).where(_r.run_id == clean_text(run_id)).values(values))
+        if result.rowcount != 1:
             raise StoreError(f"the run {run_id} is not in the store; store it with add_run first")
 
 
@@ -62,7 +62,7 @@ def runs(db: Database, run_id: str | None, limit: int | None, offset: int) -> li
 
 
 def run_of(row: Mapping[Any, Any]) -> RunRow:
-    """The run in a row.
+    """Convert a row to a run.
 
     Raises:
         StoreError: when it cannot be read.
@@ -74,7 +74,7 @@ def run_of(row: Mapping[Any, Any]) -> RunRow:
 
 
 def mark(db: Database, scope: str, name: str, value: Any, *, replace: bool) -> None:
-    """Store a value under a name."""
+    """Store a value under a name of a scope."""
     row = {"scope": clean_text(scope), "name": clean_text(name), "at": now()}
     row["value"] = to_json(value, f"the mark {name!r} of {scope!r}")
     insert = db._insert(schema.marks)

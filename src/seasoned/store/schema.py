@@ -1,16 +1,15 @@
-"""The tables of a store, and the version of that layout.
+"""The tables of a store, and the version of their layout.
 
-In prose: a *scope* separates pools; every trajectory and every lesson belongs to one. A *run* has *episodes*, and each
-episode points to the trajectory it made. A lesson's present state is a row of `lessons`, each state it ever had a row
-of `lesson_history`; `lesson_sources` says which trajectories it came from and `lesson_uses` in which it was shown. A
-*snapshot* names a count of its scope's changes, and so the states that were there by then. `vectors` holds embeddings
-of lessons and trajectories, `journal` the replies of models, `marks` small values that a scope has under a name,
-`learned` which trajectories a method has learned from, `waiting` which taught it nothing yet, and `leases` which
-program holds a task that only one may do at a time.
+A *scope* separates pools; every trajectory and every lesson belongs to one. A *run* has *episodes*, each with its
+trajectory. `lessons` has the present state of each lesson, `lesson_history` every state, `lesson_sources` the
+trajectories it was learned from, and `lesson_uses` those that were shown it. A *snapshot* names a count of its scope's
+changes, and so the states up to then. `vectors` has embeddings, `journal` the replies of models, `marks` small values
+by scope and name, `learned` the trajectories that a method has learned from, `waiting` those that taught it nothing
+yet, and `leases` the programs that do what only one may do at a time.
 
-Each thing is stored once in full, as the JSON of its type in the column `body`; the columns beside it repeat what is
-filtered, sorted or read by a person. Always holds: `body` decides (`Store.check` reports a column that differs); only
-migrations make tables, and `HEAD` is the newest one.
+The column `body` holds an object in full, as the JSON of its type; other columns repeat the fields that queries filter
+and sort by, or that people read. Always holds: `body` decides (`Store.check` reports a column that differs); only
+migrations create tables, and `HEAD` is the newest one.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from sqlalchemy import Boolean, Column, Float, ForeignKey, Index, Integer, Large
 
 HEAD = "0004"
 VERSIONS = ("0001", "0002", "0003", "0004")
-"""Every version this program can read or bring up to `HEAD`, oldest first."""
+"""Every version that this program can read or migrate to `HEAD`, oldest first."""
 
 VERSION_TABLE = "seasoned_version"
 
@@ -34,8 +33,8 @@ scopes = Table(
     "scopes",
     metadata,
     Column("scope", Text, primary_key=True),
-    Column("change", Integer, nullable=False),  # rises with every write to the scope: caches compare it
-    Column("purges", Integer, nullable=False),  # rises with permanent deletions: caches start again
+    Column("change", Integer, nullable=False),  # rises with every write to the scope, for caches
+    Column("purges", Integer, nullable=False),  # rises with permanent deletions, which reset caches
 )
 
 runs = Table(
@@ -79,7 +78,7 @@ lessons = Table(
     Column("seq", Integer, primary_key=True),  # order of insertion
     Column("id", Text, nullable=False, unique=True),
     Column("scope", Text, nullable=False),
-    Column("change", Integer, nullable=False),  # the change of the scope that wrote this row last
+    Column("change", Integer, nullable=False),  # the change of the scope that last wrote this row
     *_texts("kind", "key", "category", "status"),
     Column("importance", Float, nullable=False),
     Column("pinned", Boolean, nullable=False),
@@ -88,7 +87,7 @@ lessons = Table(
     *_texts("created", "updated"),
     Column("folded", Text, nullable=False),  # key and text without case, for searches
     Column("body", Text, nullable=False),
-    # A page is found by walking the first or second of these in order of insertion, without reading a row.
+    # The first and second serve pages, in order of insertion, without reading a row.
     Index("lessons_by_scope", "scope", "seq", "status", "kind"),
     Index("lessons_by_seq", "seq", "status", "kind"),
     Index("lessons_by_key", "key", "scope", "seq"),
@@ -109,7 +108,7 @@ snapshots = Table(
     metadata,
     Column("scope", Text, primary_key=True),
     Column("name", Text, primary_key=True),
-    Column("change", Integer, nullable=False),  # it holds the last state of each lesson up to this change
+    Column("change", Integer, nullable=False),  # has the last state of each lesson up to this change
     *_texts("at", "who", "why"),
 )
 
@@ -136,7 +135,7 @@ vectors = Table(
     Column("id", Text, primary_key=True),
     Column("embedder", Text, primary_key=True),
     Column("dim", Integer, nullable=False),
-    Column("digest", Text, nullable=False),  # of the text that was embedded: another text, another vector
+    Column("digest", Text, nullable=False),  # of the embedded text
     Column("data", LargeBinary, nullable=False),  # float32, little-endian, dim x 4 bytes
 )
 
@@ -171,7 +170,7 @@ waiting = Table(
     Column("trajectory_id", Text, ForeignKey("trajectories.id", ondelete="CASCADE"), primary_key=True),
     Column("method", Text, primary_key=True),
     *_texts("at", "why"),
-    Column("tried", Text, nullable=False),  # the ways tried in vain: a line for each, and a break around all
+    Column("tried", Text, nullable=False),  # the ways tried so far, each between line breaks
 )
 
 leases = Table(
@@ -179,5 +178,5 @@ leases = Table(
     metadata,
     Column("name", Text, primary_key=True),
     Column("holder", Text, nullable=False),
-    Column("until", Float, nullable=False),  # seconds since 1970; after that, anyone may take it
+    Column("until", Float, nullable=False),  # seconds since 1970; then any program may take it
 )

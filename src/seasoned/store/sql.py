@@ -1,10 +1,10 @@
 """The store: everything Seasoned remembers, in one SQLite file or one Postgres database.
 
-Other modules call only `Store`. Longer SQL is in functions: `trajectories.py`, `lessons.py`, `versions.py`,
-`learned.py`, `forget.py`, `vectors.py`, `runs.py` and `check.py`. `schema.py` describes the tables.
+Other packages call only `Store`, which delegates longer queries to the modules beside it; `schema.py` describes the
+tables.
 
 Always holds: the writes of a returned call survive the end of the process, however it ends; many threads and processes
-may use one store at once; every error is a `StoreError` with a sentence that says what to do.
+may use one store at once; every error is a `StoreError` that says what to do.
 """
 
 from __future__ import annotations
@@ -46,9 +46,8 @@ _CHANGES = select(schema.scopes.c.change, schema.scopes.c.purges).where(schema.s
 class Store(Database):
     """A store, open until `close()` or the end of a `with` block. Safe in threads; each process opens its own.
 
-    `Store(path_or_url, *, timeout=10.0)`; `transaction()` groups several writes. `scope` in its methods is a text that
-    separates pools. `who` is "model", "person" or "rule", and `why` one line for a lesson's history. Unknown ids are
-    skipped unless stated otherwise.
+    `transaction()` groups several writes. In the methods, `scope` is a text that separates pools, `who` is "model",
+    "person" or "rule", and `why` is one line for a lesson's history. Unknown ids are skipped unless stated otherwise.
     """
 
     def __init__(self, path_or_url: str | Path, *, timeout: float = 10.0) -> None:
@@ -63,13 +62,13 @@ class Store(Database):
 
     def scopes(self) -> list[str]:
         """The scopes that hold a lesson or a trajectory, sorted."""
-        pools = schema.scopes.c.scope
-        used = (select(t.c.scope).where(t.c.scope == pools).exists() for t in (schema.lessons, schema.trajectories))
+        scope = schema.scopes.c.scope
+        used = (select(t.c.scope).where(t.c.scope == scope).exists() for t in (schema.lessons, schema.trajectories))
         with self._read() as connection:
-            return list(connection.execute(select(pools).where(or_(*used)).order_by(pools)).scalars())
+            return list(connection.execute(select(scope).where(or_(*used)).order_by(scope)).scalars())
 
     def changes(self, scope: str) -> tuple[int, int]:
-        """Two counters of a scope, for caches: changes of any kind, and permanent removals. Both only rise."""
+        """Two counters of a scope for caches, of all changes and of permanent deletions; both only rise."""
         with self._read() as connection:
             row = connection.execute(_CHANGES, {"of": clean_text(scope)}).first()
         return (0, 0) if row is None else (row.change, row.purges)
@@ -81,17 +80,15 @@ class Store(Database):
     # Trajectories and episodes
 
     def add_trajectories(self, scope: str, trajectories: Sequence[Trajectory], run_id: str = "") -> None:
-        """Add trajectories, all or none, of a run or none (""); existing ones stay as they are.
-
-        Ids of tasks become `short_name`s.
+        """Add trajectories, all or none; existing ones stay unchanged. Task ids are shortened by `short_name`.
 
         Raises:
-            StoreError: when an id is taken by another trajectory, or by this one in another scope.
+            StoreError: when an id belongs to another trajectory, or to this one in another scope.
         """
         trajectory_table.add(self, scope, trajectories, run_id)
 
     def revise_trajectory(self, trajectory: Trajectory, *, relearn: bool) -> None:
-        """Replace the outcome and meta of a trajectory; `relearn` forgets which methods have learned from it."""
+        """Replace the outcome and meta of a trajectory; with `relearn`, every method learns from it again."""
         trajectory_table.revise(self, trajectory, relearn)
 
     def get_trajectory(self, trajectory_id: str) -> Trajectory | None:
@@ -128,23 +125,23 @@ class Store(Database):
         return trajectory_table.read(self, select(_t.id, _t.body).where(_t.seq.in_(page)).order_by(_t.seq))
 
     def task_texts(self, scope: str, after: int = 0) -> list[TaskText]:
-        """The fields for a search, of each trajectory of the scope after this `seq`, in order of insertion."""
+        """The searchable fields of the scope's trajectories after this `seq`, in order of insertion."""
         query = select(_t.seq, _t.id, _t.task, _t.success).where(_t.scope == clean_text(scope), _t.seq > after)
         with self._read() as connection:
             return [TaskText(**row._mapping) for row in connection.execute(query.order_by(_t.seq))]
 
     def count_trajectories(self, scopes: Sequence[str], task_id: str | None = None) -> int:
-        """The number of attempts in these scopes, at all tasks or at one."""
+        """The number of attempts in these scopes, at all tasks or one."""
         tests = equal((_t.task_id, None if task_id is None else short_name(task_id)))
         query = select(func.count()).where(_t.scope.in_(map(clean_text, scopes)), *tests)
         with self._read() as connection:
             return int(connection.execute(query).scalar_one())
 
     def save_episode(self, run_id: str, key: str, scope: str, trajectory: Trajectory) -> None:
-        """Store an episode of a run and its trajectory, together; an earlier one under the same key is replaced.
+        """Store an episode of a run together with its trajectory; replaces an earlier one under the same key.
 
         Raises:
-            StoreError: when there is no such run, or the trajectory belongs to another episode.
+            StoreError: when the run is not in the store, or the trajectory belongs to another episode.
         """
         trajectory_table.save_episode(self, run_id, key, scope, trajectory)
 
@@ -153,9 +150,9 @@ class Store(Database):
         return trajectory_table.episodes(self, run_id)
 
     def drop_episodes(self, run_id: str, keys: Sequence[str]) -> int:
-        """Delete episodes and their trajectories, so that they can be made again; return how many there were.
+        """Delete episodes and their trajectories, so that they can be repeated; return how many there were.
 
-        Lessons that came from them stay, and still name them as sources.
+        Lessons learned from them stay, and still name them as sources.
         """
         with self._write() as connection:
             return trajectory_table.drop(self, connection, clean_text(run_id), [clean_text(key) for key in keys])
@@ -166,8 +163,8 @@ class Store(Database):
         """Add new lessons, all or none; their version is kept as it is.
 
         Returns:
-            The lessons as stored: the same, except for characters that no database accepts (see `store.body`), and
-            keys longer than `MAX_NAME` (see `short_name`).
+            The lessons as stored, without characters that no database accepts (see `store.body`) and with long keys
+            shortened (see `short_name`).
 
         Raises:
             StoreError: when an id is taken.
@@ -175,15 +172,15 @@ class Store(Database):
         return lesson_table.add(self, scope, lessons, who, why)
 
     def get_lesson(self, lesson_id: str) -> Lesson | None:
-        """The lesson in its present state, deleted ones too; None when there is none."""
+        """The present state of a lesson, even if deleted; None if the id is unknown."""
         return next(iter(self.get_lessons([lesson_id])), None)
 
     def get_lessons(self, lesson_ids: Sequence[str]) -> list[Lesson]:
-        """The lessons with these ids in their present state, deleted ones too, in the order of the ids."""
+        """The present states of these lessons, deleted ones too, in the order of the ids."""
         return lesson_table.get(self, lesson_ids)
 
     def scope_of(self, lesson_id: str) -> str | None:
-        """The scope a lesson belongs to; None when there is no such lesson."""
+        """The scope of a lesson; None if the id is unknown."""
         with self._read() as connection:
             return connection.execute(select(_l.scope).where(_l.id == clean_text(lesson_id))).scalar()
 
@@ -200,7 +197,7 @@ class Store(Database):
     ) -> list[Lesson]:
         """Lessons in order of insertion: at most `limit`, after the first `offset`. None filters nothing.
 
-        The key or the text must contain `query`, in any case; no character is a wildcard.
+        With `query`, the key or text contains it, in any case; no character is a wildcard.
 
         Raises:
             StoreError: when limit or offset is negative.
@@ -212,37 +209,37 @@ class Store(Database):
         wanted = select(_l.id, _l.body).order_by(_l.seq)
         if limit is None and not offset:
             return lesson_table.read(self, wanted.where(*tests))
-        # The page is cut in an index, so that skipped rows are never read.
+        # An index finds the page, so skipped rows are never read.
         page = select(_l.seq).where(*tests).order_by(_l.seq).limit(limit).offset(offset)
         return lesson_table.read(self, wanted.where(_l.seq.in_(page)))
 
     def lessons_since(self, scope: str, change: int) -> list[Lesson]:
-        """The lessons written after this change, in order of insertion; 0 gives all of the scope."""
+        """The scope's lessons written after this change (0: all), in order of insertion."""
         return lesson_table.of_scope(self, scope, change)
 
     def update_lesson(self, lesson: Lesson, *, who: str, why: str = "") -> Lesson:
-        """Store a changed lesson, still with the version it was read at; see `update_lessons`."""
+        """Store one changed lesson as its next version; see `update_lessons`."""
         return self.update_lessons([lesson], who=who, why=why)[0]
 
     def update_lessons(self, lessons: Sequence[Lesson], *, who: str, why: str = "") -> list[Lesson]:
-        """Store changed lessons under their next versions, all or none.
+        """Store changed lessons as their next versions, all or none; each is given with the version it was read at.
 
         Returns:
-            The lessons as stored: version + 1, `updated` now.
+            The lessons as stored, with version + 1 and a new `updated`.
 
         Raises:
             ConflictError: when a stored version differs.
-            StoreError: when there is no such lesson, or it is given twice.
+            StoreError: when a lesson is not in the store, or is given twice.
         """
         return lesson_table.update_all(self, lessons, who, why)
 
     def remove_lesson(self, lesson_id: str, *, who: str, why: str = "", purge: bool = False) -> None:
         """Set the status "deleted", which keeps the lesson and its history; `purge` deletes the rows permanently.
 
-        With `purge`, attempts that were shown the lesson lose their guidance, and every literal copy of the lesson's
-        words in any version. If `who` is a person, journalled prompts and replies with those words are deleted too, in
-        all scopes, so an unfinished run may have to request them again. Otherwise only prompts below the lesson's own
-        scope are deleted, since another run may have learned the same words.
+        Attempts that were shown a purged lesson lose their guidance and every literal copy of the lesson's text in any
+        version. If `who` is a person, journalled prompts and replies with that text are deleted in all scopes, so an
+        unfinished run may have to request them again. Otherwise only prompts below the lesson's scope are deleted,
+        since another run may have learned the same text.
 
         Raises:
             StoreError: when there is no such lesson, or an attempt that was shown it cannot be read.
@@ -250,7 +247,7 @@ class Store(Database):
         forget.remove_lesson(self, lesson_id, who, why, purge=purge)
 
     def lesson_uses(self, lesson_id: str) -> list[tuple[str, bool | None]]:
-        """The trajectories in which a lesson was shown, oldest first, each with its success (None: unknown)."""
+        """The trajectories that were shown a lesson, oldest first, each with its success (None: unknown)."""
         shown = select(_t.id, _t.success).join(schema.lesson_uses, _u.trajectory_id == _t.id)
         with self._read() as connection:
             rows = connection.execute(shown.where(_u.lesson_id == clean_text(lesson_id)).order_by(_t.seq))
@@ -259,14 +256,14 @@ class Store(Database):
     # Versions of lessons
 
     def history(self, lesson_id: str) -> list[Change]:
-        """Every state of a lesson, oldest first; empty when there is no such lesson."""
+        """Every state of a lesson, oldest first; empty if the id is unknown."""
         return version_table.history(self, lesson_id)
 
     def add_snapshot(self, scope: str, name: str, *, who: str, why: str = "") -> Snapshot:
         """Name the present state of a scope.
 
         Raises:
-            StoreError: when the name is taken in this scope, empty, too long, "now", or a time.
+            StoreError: when the scope has a snapshot of this name, or the name is empty, too long, "now" or a time.
         """
         return version_table.add_snapshot(self, scope, name, who, why)
 
@@ -277,7 +274,7 @@ class Store(Database):
             return [Snapshot(**row._mapping) for row in connection.execute(query)]
 
     def lessons_at(self, scope: str, when: str) -> list[Lesson]:
-        """The lessons that a scope had at a time, in order of insertion, without deleted ones.
+        """The lessons of a scope at a time, in order of insertion, without deleted ones.
 
         Raises:
             StoreError: when `when` is not a snapshot's name, a time in ISO 8601 (UTC if it names no zone), or "now".
@@ -285,7 +282,7 @@ class Store(Database):
         return version_table.lessons_at(self, scope, when)
 
     def rollback(self, scope: str, when: str, *, who: str, why: str = "") -> Difference:
-        """Restore the lessons that a scope had at a time, each as a new version; later lessons are set "deleted".
+        """Restore the lessons of a scope at a time as new versions; later lessons get the status "deleted".
 
         Returns:
             The difference between the state before and the state now.
@@ -295,76 +292,69 @@ class Store(Database):
         """
         return version_table.rollback(self, scope, when, who, why)
 
-    # What was learned from, and who is learning
+    # Learning marks and leases
 
     def unlearned(self, scope: str, method: str, limit: int | None = None) -> list[Trajectory]:
         """Trajectories of a scope that a method has not learned from, in order of insertion, at most `limit`."""
         return waiting.pending(self, scope, method, None, limit)
 
     def mark_learned(self, method: str, trajectory_ids: Sequence[str]) -> None:
-        """Record that a method has learned from these; those marked already or deleted meanwhile are skipped."""
+        """Record that a method has learned from these; skips those already marked or deleted meanwhile."""
         learned.mark_learned(self, method, trajectory_ids)
 
     def mark_begun(self, scope: str, method: str) -> int:
-        """Mark trajectories that a method made lessons from before it was interrupted; return how many there were."""
+        """Mark trajectories that an interrupted method made lessons from; return how many there were."""
         return learned.mark_begun(self, scope, method)
 
     def take_lease(self, name: str, holder: str, seconds: float) -> bool:
-        """Take or renew the lease on a name for this many seconds; False if another holder has it."""
+        """Take or renew a lease for this many seconds; False if another holder has it."""
         return learned.take_lease(self, name, holder, seconds)
 
     def keep_lease(self, name: str, holder: str, seconds: float) -> bool:
-        """Renew the lease on a name for this many seconds; False if another holder has it, or had it since."""
-        mine = (_e.name == clean_text(name), _e.holder == clean_text(holder))
+        """Renew a lease for this many seconds; False if another holder has it, or had it meanwhile."""
+        own = (_e.name == clean_text(name), _e.holder == clean_text(holder))
         with self._write() as connection:
-            kept = connection.execute(update(schema.leases).where(*mine).values(until=time.time() + seconds))
-            return kept.rowcount == 1
+            result = connection.execute(update(schema.leases).where(*own).values(until=time.time() + seconds))
+            return result.rowcount == 1
 
     def drop_lease(self, name: str, holder: str) -> None:
-        """Release the lease on a name, if this holder still has it."""
-        mine = (_e.name == clean_text(name), _e.holder == clean_text(holder))
+        """Release a lease, if this holder still has it."""
+        own = (_e.name == clean_text(name), _e.holder == clean_text(holder))
         with self._write() as connection:
-            connection.execute(delete(schema.leases).where(*mine))
+            connection.execute(delete(schema.leases).where(*own))
 
-    # Deletion for good
+    # Permanent deletion
 
     def remove_trajectories(self, scope: str, trajectory_ids: Sequence[str]) -> int:
-        """Delete trajectories of a scope with their episodes, vectors, marks and the record of which lessons they saw.
+        """Delete trajectories with their episodes, vectors, marks and lesson uses; return how many there were.
 
-        Lessons that came from them stay, and still name them as sources; see also `blank_demonstrations`. Returns how
-        many there were.
+        Lessons learned from them stay, and still name them as sources; see also `blank_demonstrations`.
         """
         return forget.remove_trajectories(self, scope, trajectory_ids)
 
     def blank_demonstrations(self, scopes: Sequence[str], trajectory_ids: Iterable[str]) -> int:
-        """Remove the guidance of the trajectories in these scopes that were shown any of these as demonstrations.
-
-        Returns how many there were.
-        """
+        """Remove the guidance of attempts in these scopes that were shown any of these attempts; return how many."""
         return forget.blank_demonstrations(self, scopes, trajectory_ids)
 
     def clear_scope(self, scope: str) -> tuple[int, int]:
-        """Delete all trajectories and lessons of a scope, with everything that belongs to them, and its snapshots.
-
-        Returns how many trajectories and lessons there were.
-        """
+        """Delete a scope with everything in it; return how many trajectories and lessons there were."""
         return forget.clear_scope(self, scope)
 
     def lessons_from(self, scope: str, trajectory_ids: Sequence[str]) -> dict[str, int]:
-        """The lessons of a scope that came from any of these trajectories, by id, with their number of other sources.
+        """The lessons of a scope learned from any of these trajectories: ids, and numbers of other sources.
 
-        If only an earlier version came from these, its present state counts as one source.
+        If only an earlier version was learned from these, the present state counts as one other source.
         """
         return forget.lessons_from(self, scope, trajectory_ids)
 
     def drop_loose_vectors(self) -> int:
-        """Delete vectors that belong to no lesson or trajectory; they are made again when needed."""
+        """Delete vectors of texts that are neither lessons nor trajectories; they are computed again when needed."""
         return forget.drop_loose_vectors(self)
 
     def scrub(self) -> bool:
-        """Empty SQLite's write-ahead log; False if another program still reads from it, so that it stays for now.
+        """Empty SQLite's write-ahead log; False if another program still reads it, so that it stays for now.
 
-        With Postgres there is nothing to do: its own vacuum clears deleted data.
+        With Postgres this does nothing: its vacuum clears deleted data.
         """
         return forget.scrub(self)
 
@@ -379,16 +369,16 @@ class Store(Database):
         *,
         digests: Sequence[str] | None = None,
     ) -> None:
-        """Store vectors; one with the same owner, id and embedder is replaced.
+        """Store vectors; replaces those with the same owner, id and embedder.
 
-        The vector of a lesson or trajectory that is not in the store (deleted meanwhile) is skipped.
+        Skips vectors of lessons or trajectories that are not in the store (deleted meanwhile).
 
         Args:
             owner: "lesson", "trajectory", or "text" for other texts.
-            ids: n of them.
-            embedder_name: the embedder that made them.
+            ids: n ids.
+            embedder_name: the embedder that computed the vectors.
             matrix: shape (n, dim), finite.
-            digests: `digest` of each text; without them, `get_vectors` cannot detect old ones.
+            digests: `digest` of each text; without them, `get_vectors` cannot detect vectors of older texts.
 
         Raises:
             StoreError: when the shapes do not fit, or a value is not finite.
@@ -408,13 +398,13 @@ class Store(Database):
 
         Args:
             owner: as in `put_vectors`.
-            ids: the ids, or None for all of the owner.
+            ids: None for all of the owner.
             embedder_name: the embedder whose vectors are returned.
-            digests: of the texts, one for each id: vectors of other texts are left out.
-            dim: vectors of another dimension are left out.
+            digests: the digest of each id's text; leaves out vectors of other texts.
+            dim: leaves out vectors of another dimension.
 
         Returns:
-            The ids that have a vector (in the order given, or sorted), and float32 of shape (n, dim).
+            The ids that have a vector (in the given order, or sorted), and float32 of shape (n, dim).
 
         Raises:
             EmbedderMismatchError: when `dim` is not given and the vectors have several dimensions.
@@ -424,7 +414,7 @@ class Store(Database):
     # Runs, the journal of models' replies, and marks
 
     def add_run(self, run_id: str, name: str, path: str, config: Mapping[str, Any]) -> None:
-        """Store a run as running; an existing one (a resumed run) keeps its time of creation.
+        """Store a run as running; a resumed run keeps its time of creation.
 
         Raises:
             StoreError: when the config cannot be written as JSON.
@@ -435,7 +425,7 @@ class Store(Database):
         """Store the status of a finished run ("complete", "stopped", "failed") and its summary.
 
         Raises:
-            StoreError: when there is no such run, or the summary cannot be written as JSON.
+            StoreError: when the run is not in the store, or the summary cannot be written as JSON.
         """
         run_table.finish_run(self, run_id, status, summary)
 
@@ -456,34 +446,31 @@ class Store(Database):
         return journal_table.get(self, scope, key)
 
     def journal_put(self, scope: str, key: str, reply: Reply, also: Mapping[str, Reply] | None = None) -> None:
-        """Store a reply, and others by their keys; all survive a power cut once this returns.
-
-        The first under a key stays.
-        """
+        """Store a reply, and others by key, so that they survive a power cut; the first reply under a key stays."""
         replies = {key: reply, **(also or {})}
         self._journal.put(self, [journal_table.row(scope, each, replies[each]) for each in replies])
 
     def journal_drop(self, scope: str) -> int:
-        """Delete the replies of a scope, so that its calls are made again; return how many there were."""
+        """Delete the replies of a scope, so that its calls are repeated; return how many there were."""
         with self._write() as connection:
             return connection.execute(delete(schema.journal).where(_j.scope == clean_text(scope))).rowcount
 
     def journal_ending(self, prefix: str, ending: str) -> list[tuple[str, Reply]]:
-        """(scope, reply) of the keys with this ending, in all scopes that begin with `prefix`; oldest first."""
-        mine = _j.scope.startswith(clean_text(prefix), autoescape=True), _j.key.endswith(ending, autoescape=True)
-        query = select(_j.scope, _j.key, _j.body).where(*mine).order_by(_j.created, _j.scope, _j.key)
+        """Pairs (scope, reply) of keys with this ending in scopes that begin with `prefix`, oldest first."""
+        tests = _j.scope.startswith(clean_text(prefix), autoescape=True), _j.key.endswith(ending, autoescape=True)
+        query = select(_j.scope, _j.key, _j.body).where(*tests).order_by(_j.created, _j.scope, _j.key)
         with self._read() as connection:
             rows = connection.execute(query).all()
         return [(row.scope, from_body(Reply, row.body, f"the journalled reply {row.key}")) for row in rows]
 
     def journal_usage(self, prefix: str) -> Usage:
-        """The usage of the replies of all scopes that begin with `prefix`, each counted once."""
+        """The sum of the usage of all replies in scopes that begin with `prefix`."""
         return sum((reply.usage for _, reply in self.journal_ending(prefix, "")), Usage())
 
     def mark(self, scope: str, name: str, value: Any = True, *, replace: bool = True) -> None:
         """Store a small value of texts, numbers, lists and dictionaries under a name of a scope.
 
-        An existing value is replaced, or stays if `replace` is False.
+        Replaces an existing value unless `replace` is False.
 
         Raises:
             StoreError: when the value cannot be written as JSON.
@@ -499,6 +486,6 @@ class Store(Database):
         return run_table.marks(self, scope)
 
     def unmark(self, scope: str, name: str | None = None) -> int:
-        """Delete a mark of a scope, or all of them; return how many there were."""
+        """Delete one mark of a scope, or all; return how many there were."""
         with self._write() as connection:
             return connection.execute(delete(schema.marks).where(*equal((_m.scope, scope), (_m.name, name)))).rowcount

@@ -1,7 +1,7 @@
-"""Named tokens: who may read a store over HTTP, on the page and over MCP, and who may change it.
+"""Named tokens: who may read or change a store on the page and over MCP.
 
-Always holds: the store keeps a hash, never the token; a name has one token; one that is taken away lets nobody in any
-more, without a restart.
+Always holds: the store keeps a token's hash, never the token; a name has one token; a removed token stops working at
+once, without a restart.
 """
 
 from __future__ import annotations
@@ -20,68 +20,68 @@ if TYPE_CHECKING:
 
 Role = Literal["reader", "editor"]
 SCOPE = "seasoned/tokens"
-"""Where they are kept, as marks by name."""
+"""The scope of the marks that hold the tokens, by name."""
 _NAME = re.compile(r"[\w.@-]{1,40}")
 
 
 @dataclass(frozen=True)
 class Visitor:
-    """Who asks: the name of the token, "" for the one that the program itself printed, and what it may do."""
+    """Who sent a request: the token's name ("" for the token that the program printed) and role."""
 
     name: str = ""
     role: Role = "editor"
 
     @property
     def signed(self) -> str:
-        """Who changes are made by, in the history of a lesson."""
+        """The author of changes in a lesson's history."""
         return f"person {self.name}".strip()
 
 
 def add_token(store: Store, name: str, role: Role) -> str:
-    """Make a token, which is shown this once.
+    """Create a token and return it; only its hash is stored.
 
     Raises:
-        ConfigError: when the name is taken, or is none.
+        ConfigError: when the name is taken or invalid.
     """
     if not _NAME.fullmatch(name):
-        raise ConfigError(f"a token's name has 1 to 40 letters, digits, or any of . @ - _, and this is {name!r:.60}")
+        raise ConfigError(f"a token's name has 1 to 40 characters: letters, digits, . @ - or _; it was {name!r:.60}")
     token = secrets.token_urlsafe(24)
     with store.transaction(SCOPE):
         if store.marked(SCOPE, name) is not None:
-            raise ConfigError(f"there is a token of {name} already: `seasoned token rm {name}` takes it away")
+            raise ConfigError(f"{name} has a token already: `seasoned token rm {name}` removes it")
         store.mark(SCOPE, name, {"role": role, "hash": _hash(token)})
     return token
 
 
 def tokens(store: Store) -> list[Visitor]:
-    """Whom there are tokens for."""
+    """The names and roles of all tokens."""
     return [Visitor(name, kept["role"]) for name, kept in store.marks(SCOPE).items()]
 
 
 def remove_token(store: Store, name: str) -> None:
-    """Take a token away.
+    """Remove a token.
 
     Raises:
-        ConfigError: when there is none of this name.
+        ConfigError: when the name has no token.
     """
     if not store.unmark(SCOPE, name):
-        raise ConfigError(f"there is no token of {name!r:.60}: `seasoned token list` shows them")
+        raise ConfigError(f"{name!r:.60} has no token: `seasoned token list` shows who has one")
 
 
 def door(store: Store, own: str) -> Callable[[str], Visitor | None]:
-    """What tells whose token a text is: the program's own, a named one of the store, or nobody's (None)."""
-    mine = _hash(own)
+    """Return a function that maps a token to its visitor; None for an unknown token. `own` is the program's token."""
+    own_hash = _hash(own)
 
-    def who(given: str) -> Visitor | None:
-        hashed = _hash(given)
-        if secrets.compare_digest(hashed, mine):
+    def who(token: str) -> Visitor | None:
+        hashed = _hash(token)
+        if secrets.compare_digest(hashed, own_hash):
             return Visitor()
         try:
             known = store.marks(SCOPE).items()
-        except StoreError:  # of a store that cannot be read, nobody else is known
+        except StoreError:  # if the store cannot be read, only the program's own token is known
             return None
-        fitting = (Visitor(name, kept["role"]) for name, kept in known if secrets.compare_digest(kept["hash"], hashed))
-        return next(fitting, None)
+        matches = (Visitor(name, kept["role"]) for name, kept in known if secrets.compare_digest(kept["hash"], hashed))
+        return next(matches, None)
 
     return who
 

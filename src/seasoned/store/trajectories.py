@@ -1,8 +1,8 @@
 """Trajectories and episodes in the store.
 
-Always holds: a stored trajectory never changes (except that `forget.py` removes guidance from it, and `revise` gives it
-a later verdict), and storing it twice stores it once; a trajectory and its episode are written in one transaction;
-dropping an episode deletes its trajectory, so none counts twice.
+Always holds: a stored trajectory never changes, except that `forget.py` removes guidance and `revise` sets a later
+verdict; a trajectory that is stored twice exists once; a trajectory and its episode are written in one transaction;
+dropping an episode deletes its trajectory, so that none counts twice.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from seasoned.store.filters import short_name
 from seasoned.types import Trajectory, now
 
 _t, _e = schema.trajectories.c, schema.episodes.c
-_KNOWN = select(_t.id, _t.scope, _t.body).where(_t.id.in_(bindparam("ids", expanding=True)))
-_MADE = select(_e.trajectory_id).where(_e.run_id == bindparam("of"), _e.key == bindparam("under"))
+_STORED = select(_t.id, _t.scope, _t.body).where(_t.id.in_(bindparam("ids", expanding=True)))
+_EPISODE = select(_e.trajectory_id).where(_e.run_id == bindparam("of"), _e.key == bindparam("under"))
 
 
 @dataclass(frozen=True)
@@ -43,22 +43,21 @@ def add(db: Database, scope: str, trajectories: Sequence[Trajectory], run_id: st
     try:
         with db._write() as connection:
             _add(db, connection, clean_text(scope), [_body(t) for t in trajectories], clean_text(run_id))
-    except DuplicateRow as error:  # between our check and our write, which only Postgres allows
-        raise StoreError("somebody else has just stored one of these trajectories; add them again") from error
+    except DuplicateRow as error:  # stored between the check and the write, which only Postgres allows
+        raise StoreError("another program has just stored one of these trajectories; add them again") from error
 
 
 def revise(db: Database, trajectory: Trajectory, relearn: bool) -> None:
     """Replace the outcome and meta of a trajectory."""
     revised, body = _body(trajectory)
     with db._write() as connection:
-        body_of = select(_t.scope, _t.body).where(_t.id == revised.id)
-        row = connection.execute(body_of).first()
+        row = connection.execute(select(_t.scope, _t.body).where(_t.id == revised.id)).first()
         if row is None:
             raise StoreError(f"there is no attempt {revised.id} in the store; it may have been forgotten")
         stored = _trajectory(revised.id, row.body)
         if stored.model_copy(update={"outcome": revised.outcome, "meta": revised.meta}) != revised:
-            raise StoreError(f"of the attempt {revised.id} nothing but its outcome and meta can change; read it again")
-        db._bump(connection, row.scope, purge=True)  # caches of outcomes read them again
+            raise StoreError(f"only the outcome and meta of the attempt {revised.id} can change; read it again")
+        db._bump(connection, row.scope, purge=True)  # resets caches of outcomes
         values = trajectory_row(revised, body)
         connection.execute(update(schema.trajectories).where(_t.id == revised.id).values(values))
         connection.execute(delete(schema.waiting).where(schema.waiting.c.trajectory_id == revised.id))
@@ -87,22 +86,22 @@ def save_episode(db: Database, run_id: str, key: str, scope: str, trajectory: Tr
     """Store an episode with its trajectory."""
     run_id, key = clean_text(run_id), clean_text(key)
     pair = _body(trajectory)
-    its_id = pair[0].id
+    trajectory_id = pair[0].id
     try:
         with db._write() as connection:
-            old = connection.execute(_MADE, {"of": run_id, "under": key}).scalar()
-            if old != its_id:
+            old = connection.execute(_EPISODE, {"of": run_id, "under": key}).scalar()
+            if old != trajectory_id:
                 if old is not None:
                     drop(db, connection, run_id, [key])
                 _add(db, connection, clean_text(scope), [pair], run_id)
-                row = {"run_id": run_id, "key": key, "trajectory_id": its_id, "created": now()}
+                row = {"run_id": run_id, "key": key, "trajectory_id": trajectory_id, "created": now()}
                 connection.execute(insert(schema.episodes), row)
     except MissingRow as error:
         raise StoreError(f"the run {run_id} is not in the store; store it with add_run first") from error
     except DuplicateRow as error:
         raise StoreError(
-            f"the trajectory {its_id} belongs to another episode already, or somebody else has just stored the "
-            f"episode {key}; each episode makes its own trajectory, and is made by one program at a time"
+            f"the trajectory {trajectory_id} belongs to another episode, or another program has just stored the "
+            f"episode {key}; give each episode its own trajectory, and run it in one program at a time"
         ) from error
 
 
@@ -116,7 +115,7 @@ def episodes(db: Database, run_id: str) -> dict[str, Trajectory]:
 
 
 def delete_trajectories(connection: Connection, ids: Sequence[str]) -> int:
-    """Delete these with their episodes, vectors and everything that points to them; return how many."""
+    """Delete trajectories with their episodes, vectors and dependent rows; return how many were given."""
     vectors = schema.vectors.c
     for part in chunks(ids):
         connection.execute(delete(schema.episodes).where(_e.trajectory_id.in_(part)))
@@ -126,7 +125,7 @@ def delete_trajectories(connection: Connection, ids: Sequence[str]) -> int:
 
 
 def trajectory_row(trajectory: Trajectory, body: str) -> dict[str, Any]:
-    """The columns of a trajectory, except scope, run and seq."""
+    """The columns of a trajectory's row, except scope, run and seq."""
     names = ("id", "task_id", "task", "benchmark", "category", "agent", "created")
     row = {name: getattr(trajectory, name) for name in names}
     return row | {"success": trajectory.outcome.success, "reason": trajectory.outcome.reason, "body": body}
@@ -138,21 +137,21 @@ def _add(
     new: dict[str, tuple[Trajectory, str]] = {}
     for trajectory, body in pairs:
         new.setdefault(trajectory.id, (trajectory, body))
-    stored = [row for part in chunks(list(new)) for row in connection.execute(_KNOWN, {"ids": part})]
-    held = [(row.id, row.scope, row.body) for row in stored]
-    for trajectory_id, its_scope, body in (*held, *((t.id, scope, body) for t, body in pairs)):
-        if its_scope != scope or body != new[trajectory_id][1]:
+    rows = [row for part in chunks(list(new)) for row in connection.execute(_STORED, {"ids": part})]
+    stored = [(row.id, row.scope, row.body) for row in rows]
+    for trajectory_id, stored_scope, body in (*stored, *((t.id, scope, body) for t, body in pairs)):
+        if stored_scope != scope or body != new[trajectory_id][1]:
             raise StoreError(
-                f"another trajectory has the id {trajectory_id} already (scope {its_scope!r}); "
+                f"another trajectory has the id {trajectory_id} already (scope {stored_scope!r}); "
                 "a stored trajectory never changes: give this one a new id"
             )
-    for trajectory_id, _, _ in held:
+    for trajectory_id, _, _ in stored:
         del new[trajectory_id]
     if not new:
         return
     db._bump(connection, scope)
-    rows = [{"scope": scope, "run_id": run_id, **trajectory_row(t, body)} for t, body in new.values()]
-    connection.execute(insert(schema.trajectories), rows)
+    values = [{"scope": scope, "run_id": run_id, **trajectory_row(t, body)} for t, body in new.values()]
+    connection.execute(insert(schema.trajectories), values)
     uses = [{"lesson_id": i, "trajectory_id": t.id} for t, _ in new.values() for i in dict.fromkeys(t.lesson_ids)]
     if uses:
         connection.execute(insert(schema.lesson_uses), uses)
@@ -168,7 +167,7 @@ def drop(db: Database, connection: Connection, run_id: str, keys: Sequence[str])
 
 
 def read(db: Database, query: Select[tuple[str, str]]) -> list[Trajectory]:
-    """The trajectories in the rows of a query for their ids and bodies."""
+    """The trajectories that a query for ids and bodies returns."""
     with db._read() as connection:
         rows = connection.execute(query).all()
     return [_trajectory(row.id, row.body) for row in rows]

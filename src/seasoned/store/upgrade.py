@@ -1,7 +1,7 @@
-"""Brings a store to the present layout when it is opened: creates a new one, migrates an older one.
+"""Creates the tables of a new store, and migrates an older store, when it is opened.
 
-Always holds: all of it happens in one transaction, so a store is either unchanged or up to date; two programs that open
-the same new file create it once; a database that is not a store is refused before anything is written to it.
+Always holds: a migration is one transaction, so a store is either unchanged or up to date; two programs that open the
+same new file create it once; a database that is not a store is refused before anything is written to it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from seasoned.store import schema
 
 MIGRATIONS = Path(__file__).parent / "migrations"
 
-_one_at_a_time = threading.Lock()  # alembic keeps the current migration in a module, so threads take turns
+_migrating = threading.Lock()  # alembic keeps the current migration in a global variable
 _POSTGRES_LOCK = 7_326_273_663  # any fixed number
 
 
@@ -27,12 +27,12 @@ def bring_up(engine: Engine, where: str, timeout: float) -> None:
     """Create or migrate the tables if needed; otherwise only read.
 
     Args:
-        engine: of the database.
+        engine: the database.
         where: the path or URL, for messages.
         timeout: seconds to wait for other programs.
 
     Raises:
-        StoreVersionError: when the store was made by a newer Seasoned.
+        StoreVersionError: when a newer Seasoned made the store.
         StoreError: when the database is not a store.
     """
     with engine.connect() as connection:
@@ -40,13 +40,13 @@ def bring_up(engine: Engine, where: str, timeout: float) -> None:
             return
     sqlite = engine.dialect.name == "sqlite"
     writer = engine.execution_options(seasoned_wait=timeout)
-    with _one_at_a_time:
+    with _migrating:
         if sqlite:
             _write_ahead(engine, timeout)
         with writer.connect() as connection:
-            connection.detach()  # its foreign keys are off, so it must not be reused
+            connection.detach()  # so that no other code uses it with foreign keys off
             if sqlite:
-                # A migration may rebuild a table; with foreign keys on, dropping the old one would empty its children.
+                # With foreign keys on, a migration that rebuilds a table would delete the rows that point to it.
                 connection.connection.cursor().execute("PRAGMA foreign_keys=OFF")
             with connection.begin():
                 if not sqlite:
@@ -55,41 +55,41 @@ def bring_up(engine: Engine, where: str, timeout: float) -> None:
                     _run_migrations(connection)
                     if sqlite and connection.exec_driver_sql("PRAGMA foreign_key_check").first() is not None:
                         raise StoreError(
-                            f"the store {where} was not migrated: rows in it point to rows that are not there; "
+                            f"the store {where} was not migrated: some of its rows point to missing rows; "
                             "restore a copy, or remove those rows (`PRAGMA foreign_key_check` lists them)"
                         )
 
 
 def stored_version(connection: Connection, where: str) -> str | None:
-    """The layout's version in the database, or None when the database is new.
+    """The layout's version in the database; None for a new database.
 
     Raises:
         StoreVersionError: when this program does not know that version.
-        StoreError: when there are tables other than a store's.
+        StoreError: when the database has tables, but is not a store.
     """
     tables = set(inspect(connection).get_table_names())
     if schema.VERSION_TABLE not in tables:
-        # Sharing a Postgres database is on purpose; a file with other tables is a wrong path.
-        strangers = tables if connection.dialect.name == "sqlite" else tables & set(schema.metadata.tables)
-        if strangers:
+        # A Postgres database may be shared; a file with other tables is a wrong path.
+        other_tables = tables if connection.dialect.name == "sqlite" else tables & set(schema.metadata.tables)
+        if other_tables:
             raise StoreError(
                 f"{where} is a database, but not a store of Seasoned: it has the tables "
-                f"{', '.join(sorted(strangers)[:5])}; give another path"
+                f"{', '.join(sorted(other_tables)[:5])}; give another path"
             )
         return None
     version = connection.exec_driver_sql(f"SELECT version_num FROM {schema.VERSION_TABLE}").scalar()
     if version not in schema.VERSIONS:
         raise StoreVersionError(
-            f"the store {where} has layout version {version}, and Seasoned {seasoned.__version__} knows versions up to "
+            f"the store {where} has layout version {version}, but Seasoned {seasoned.__version__} knows versions up to "
             f"{schema.HEAD}: install a newer Seasoned (pip install -U seasoned), or give another path"
         )
     return str(version)
 
 
 def _write_ahead(engine: Engine, timeout: float) -> None:
-    """Turn on SQLite's write-ahead log for good, so that readers and a writer do not block each other.
+    """Turn on SQLite's write-ahead log permanently, so that readers and a writer do not block each other.
 
-    SQLite does not wait for other programs here, so this does.
+    SQLite does not wait for other programs here, so this function retries.
     """
     deadline = time.monotonic() + timeout
     raw = engine.raw_connection()

@@ -1,7 +1,7 @@
 """Vectors in the store.
 
-Always holds: a vector is stored with its embedder's name, its dimension and a digest of the text it was made from, so a
-search never mixes embedders and never uses the vector of an older text. Bytes on disk are little-endian float32.
+Always holds: a vector is stored with the embedder's name, its dimension and the digest of its text, so a search never
+mixes embedders and never uses the vector of an older text. Vectors are stored as little-endian float32.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 OWNERS = {"lesson": schema.lessons, "trajectory": schema.trajectories}
-"""The table of what a vector belongs to, by owner; bare texts are in no table."""
+"""The table of each owner of vectors; bare texts have none."""
 
 _v = schema.vectors.c
 
@@ -42,9 +42,9 @@ def put(
     rows = np.asarray(matrix, dtype="<f4")
     texts = [""] * len(ids) if digests is None else list(digests)
     if rows.ndim != 2 or rows.shape[0] != len(ids) or len(texts) != len(ids):
-        raise StoreError(f"{len(ids)} vectors need a matrix of {len(ids)} rows, and this has shape {rows.shape}")
+        raise StoreError(f"{len(ids)} vectors need a matrix of {len(ids)} rows, but this has shape {rows.shape}")
     if not np.isfinite(rows).all():
-        raise StoreError("a vector should hold finite numbers, and one here does not; look at the embedder")
+        raise StoreError("vectors should have finite numbers, but one has not; check the embedder")
     if not len(ids):
         return
     insert = db._insert(schema.vectors)
@@ -52,14 +52,14 @@ def put(
     statement = insert.on_conflict_do_update(
         index_elements=["owner", "id", "embedder"], set_={"dim": new.dim, "digest": new.digest, "data": new.data}
     )
-    same: dict[str, Any] = {"owner": clean_text(owner), "embedder": clean_text(embedder_name), "dim": rows.shape[1]}
+    shared: dict[str, Any] = {"owner": clean_text(owner), "embedder": clean_text(embedder_name), "dim": rows.shape[1]}
     values = [
-        {**same, "id": clean_text(i), "digest": text, "data": row.tobytes()}
+        {**shared, "id": clean_text(i), "digest": text, "data": row.tobytes()}
         for i, text, row in zip(ids, texts, rows, strict=True)
     ]
     with db._write() as connection:
-        there = _there(connection, owner, [value["id"] for value in values])
-        if kept := [value for value in values if value["id"] in there]:
+        existing = _existing(connection, owner, [value["id"] for value in values])
+        if kept := [value for value in values if value["id"] in existing]:
             connection.execute(statement, kept)
 
 
@@ -71,7 +71,7 @@ def get(
     digests: Sequence[str] | None,
     dim: int | None,
 ) -> tuple[list[str], NDArray[np.float32]]:
-    """Ids and vectors, shape (n, dim), of one embedder."""
+    """The ids and vectors, shape (n, dim), of one embedder."""
     import numpy as np
 
     query = select(_v.id, _v.digest, _v.data)
@@ -93,15 +93,15 @@ def get(
     if len({len(blob) for blob in blobs}) > 1 or any(len(blob) % 4 for blob in blobs[:1]):
         raise EmbedderMismatchError(
             f"the vectors of {embedder_name} in the store have several dimensions; "
-            "say which one is wanted, or remove the rows of the other from the table `vectors`"
+            "give `dim`, or remove the rows of the other dimensions from the table `vectors`"
         )
     width = len(blobs[0]) // 4 if blobs else dim or 0
     flat = np.frombuffer(b"".join(blobs), dtype="<f4").astype(np.float32)
     return order, flat.reshape(len(order), width)
 
 
-def _there(connection: Connection, owner: str, ids: Sequence[str]) -> set[str]:
-    """The ids that exist, locked until the transaction ends; for texts, all ids."""
+def _existing(connection: Connection, owner: str, ids: Sequence[str]) -> set[str]:
+    """The ids of stored owners, locked until the transaction ends; for bare texts, all ids."""
     if owner not in OWNERS:
         return set(ids)
     table = OWNERS[owner]
@@ -115,17 +115,17 @@ def digest(text: str) -> str:
 
 
 def embed(embedder: Embedder, texts: Sequence[str]) -> NDArray[np.float32]:
-    """The texts' vectors, shape (n, dim), after checking the embedder's result.
+    """The vectors of texts, shape (n, dim), after a check of the embedder's result.
 
     Raises:
-        ContractError: when it is not finite numbers of that shape.
+        ContractError: when the result is not finite numbers of that shape.
     """
     import numpy as np
 
     vectors = np.asarray(embedder.embed(texts), dtype=np.float32)
     if vectors.shape != (len(texts), embedder.dim) or not np.isfinite(vectors).all():
         raise ContractError(
-            f"the embedder {embedder.name} should give finite numbers of shape ({len(texts)}, {embedder.dim}), "
-            f"and gave shape {vectors.shape}; look at its embed()"
+            f"the embedder {embedder.name} should return finite numbers of shape ({len(texts)}, {embedder.dim}), "
+            f"but returned shape {vectors.shape}; check its embed()"
         )
     return vectors

@@ -1,8 +1,7 @@
-"""Versions of lessons in the store: the history of one, snapshots of all of a scope, what changed between two states,
-and the way back.
+"""Versions of lessons: histories, snapshots of a scope, differences between two states, and rollback.
 
-A snapshot is a name for a count of the scope's changes, so it takes no room and has no text of its own. Always holds: a
-rollback writes new versions and removes none; no snapshot has permanently deleted lessons.
+A snapshot names a count of the scope's changes, and copies no lesson. Always holds: a rollback writes new versions and
+removes none; no snapshot has permanently deleted lessons.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ _l, _h, _s = schema.lessons.c, schema.lesson_history.c, schema.snapshots.c
 
 @dataclass(frozen=True)
 class Change:
-    """One entry of a lesson's history: `at` is UTC in ISO 8601, `lesson` the lesson as this change left it."""
+    """One entry of a lesson's history: `at` is UTC in ISO 8601, `lesson` is the lesson after this change."""
 
     version: int
     at: str
@@ -77,36 +76,35 @@ def add_snapshot(db: Database, scope: str, name: str, who: str, why: str) -> Sna
     """Name the present state of a scope."""
     scope, name = clean_text(scope), clean_text(name).strip()
     if not name or len(name) > _MAX_SNAPSHOT_NAME or name == NOW or _time(name):
-        raise StoreError(
-            f"a snapshot's name should be a few words, and neither {NOW!r} nor a time; it was {name[:50]!r}"
-        )
+        raise StoreError(f"a snapshot's name should be a few words, not {NOW!r} or a time; it was {name[:50]!r}")
     try:
         with db._write() as connection:
             snapshot = Snapshot(scope, name, db._bump(connection, scope), now(), clean_text(who), clean_text(why))
             connection.execute(insert(schema.snapshots), vars(snapshot))
     except DuplicateRow as error:
-        raise StoreError(f"there is a snapshot {name!r} of {scope!r} already; take another name") from error
+        raise StoreError(f"{scope!r} has a snapshot {name!r} already; use another name") from error
     return snapshot
 
 
 def lessons_at(db: Database, scope: str, when: str) -> list[Lesson]:
-    """The lessons that a scope had at a time, in order of insertion."""
+    """The lessons of a scope at a time, in order of insertion."""
     scope, when = clean_text(scope), clean_text(when).strip()
     if when == NOW:
         return [lesson for lesson in lesson_table.of_scope(db, scope) if lesson.status != "deleted"]
     with db._read() as connection:
-        named = _named(connection, scope, when)
+        snapshot_change = _snapshot_change(connection, scope, when)
         past = (
             select(_l.seq, _h.lesson_id, _h.body)
             .join(schema.lessons, _l.id == _h.lesson_id)
             .where(_l.scope == scope, _h.version == _last_version(connection, scope, when))
         )
         rows: list[Any] = []
-        if named is not None:
-            # Lessons unchanged since then are the same now, so their history need not be searched.
-            past = past.where(_l.change > named)
-            same = select(_l.seq, _l.id.label("lesson_id"), _l.body).where(_l.scope == scope, _l.change <= named)
-            rows += connection.execute(same).all()
+        if snapshot_change is not None:
+            # For lessons unchanged since the snapshot, the present state serves.
+            past = past.where(_l.change > snapshot_change)
+            unchanged = select(_l.seq, _l.id.label("lesson_id"), _l.body)
+            unchanged = unchanged.where(_l.scope == scope, _l.change <= snapshot_change)
+            rows += connection.execute(unchanged).all()
         rows += connection.execute(past).all()
     rows.sort(key=lambda row: row.seq)
     lessons = [from_body(Lesson, row.body, f"the history of the lesson {row.lesson_id}") for row in rows]
@@ -114,42 +112,42 @@ def lessons_at(db: Database, scope: str, when: str) -> list[Lesson]:
 
 
 def rollback(db: Database, scope: str, when: str, who: str, why: str) -> Difference:
-    """Restore the lessons that a scope had at a time."""
+    """Restore the lessons of a scope at a time."""
     with db.transaction():
         target = {lesson.id: lesson for lesson in lessons_at(db, scope, when)}
         before = lesson_table.of_scope(db, scope)
-        fresh = []
+        restored = []
         for lesson in before:
             old = target.get(lesson.id, lesson.model_copy(update={"status": "deleted"}))
             if _content(old) != _content(lesson):
-                fresh.append(old.model_copy(update={"version": lesson.version}))
-        lesson_table.update_all(db, fresh, who, why or f"rolled back to {when}")
+                restored.append(old.model_copy(update={"version": lesson.version}))
+        lesson_table.update_all(db, restored, who, why or f"rolled back to {when}")
         return difference([x for x in before if x.status != "deleted"], lessons_at(db, scope, NOW))
 
 
-def _named(connection: Connection, scope: str, name: str) -> int | None:
-    """The last change in a snapshot; None if there is no such snapshot."""
+def _snapshot_change(connection: Connection, scope: str, name: str) -> int | None:
+    """The last change in a snapshot; None if the name is unknown."""
     return connection.execute(select(_s.change).where(_s.scope == scope, _s.name == name)).scalar()
 
 
 def _last_version(connection: Connection, scope: str, when: str) -> ColumnElement[int]:
-    """The last version of a lesson up to a snapshot or a time, as part of a query over lessons."""
-    named = _named(connection, scope, when)
+    """A subquery for the last version of each lesson up to a snapshot or time."""
+    snapshot_change = _snapshot_change(connection, scope, when)
     earlier = schema.lesson_history.alias().c
     time = _time(when)
-    if named is None and time is None:
+    if snapshot_change is None and time is None:
         names = ", ".join(connection.execute(select(_s.name).where(_s.scope == scope).order_by(_s.at)).scalars())
         raise StoreError(
             f"{when[:80]!r} is neither a snapshot of {scope!r} (there are: {names or 'none'}) nor a time such as "
             f"2026-05-31T12:00, nor {NOW!r}"
         )
-    until = earlier.change <= named if named is not None else earlier.at <= time
+    until = earlier.change <= snapshot_change if snapshot_change is not None else earlier.at <= time
     last = select(func.max(earlier.version)).where(earlier.lesson_id == _l.id, until)
     return last.correlate(schema.lessons).scalar_subquery()
 
 
 def difference(before: Sequence[Lesson], after: Sequence[Lesson]) -> Difference:
-    """The difference between two lists of lessons; the time of a change does not count as a difference."""
+    """The difference between two lists of lessons, without regard to versions and times of changes."""
     old, new = ({lesson.id: lesson for lesson in lessons} for lessons in (before, after))
     return Difference(
         added=tuple(lesson for lesson in after if lesson.id not in old),
@@ -167,7 +165,7 @@ def _content(lesson: Lesson) -> Lesson:
 
 
 def _time(text: str) -> str | None:
-    """A time in the history's form, or None if the text is not a time."""
+    """A time in the history's format; None if the text is not a time."""
     try:
         read = datetime.fromisoformat(text)
         return (read if read.tzinfo else read.replace(tzinfo=UTC)).astimezone(UTC).isoformat(timespec="milliseconds")

@@ -1,7 +1,7 @@
-"""Attempts that taught a method nothing yet: why, and in which ways it was tried, so that each way is tried once.
+"""Attempts that taught a method nothing yet, with the reason and the ways tried, so that each way is tried once.
 
-Always holds: an attempt waits until it is learned from, its outcome changes or it is deleted; the row is deleted with
-its trajectory.
+Always holds: an attempt waits until a method learns from it, its outcome changes or it is deleted; the row is deleted
+with its trajectory.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ _t, _l, _w = schema.trajectories.c, schema.learned.c, schema.waiting.c
 
 
 class Wait(NamedTuple):
-    """A waiting attempt: its id, and why."""
+    """A waiting attempt: its id, and why it waits."""
 
     trajectory_id: str
     why: str
 
 
 def pending(db: Database, scope: str, method: str, way: str | None, limit: int | None) -> list[Trajectory]:
-    """Trajectories of a scope, in order, that a method has not learned from or tried in this way (None: in any)."""
+    """Trajectories of a scope that a method has neither learned from nor tried in this way (None: ignore ways)."""
     tests = is_new(scope, method)
     if way is not None:
         tried = _w.tried.contains(f"\n{clean_text(way)}\n", autoescape=True)
@@ -40,7 +40,7 @@ def pending(db: Database, scope: str, method: str, way: str | None, limit: int |
 
 
 def waits(db: Database, scope: str, method: str) -> list[Wait]:
-    """The attempts of a scope that wait for a method, in order of insertion."""
+    """The waiting attempts of a scope for a method, in order of insertion."""
     joined = schema.waiting.join(schema.trajectories, _w.trajectory_id == _t.id)
     query = select(_t.id, _w.why).select_from(joined).where(*is_new(scope, method), _w.method == clean_text(method))
     with db._read() as connection:
@@ -48,15 +48,15 @@ def waits(db: Database, scope: str, method: str) -> list[Wait]:
 
 
 def let_wait(db: Database, method: str, reasons: Mapping[str, str], way: str) -> None:
-    """Record why these trajectories, by id, taught a method nothing when tried in this way."""
+    """Record why trajectories (by id) taught a method nothing when tried in this way."""
     method, way, at = clean_text(method), clean_text(way).replace("\n", " "), now()
     with db._write() as connection:
         for part in chunks([clean_text(name) for name in reasons]):
-            there = connection.execute(select(_t.id).where(_t.id.in_(part))).scalars().all()
+            ids = connection.execute(select(_t.id).where(_t.id.in_(part))).scalars().all()
             stored = select(_w.trajectory_id, _w.tried).where(_w.method == method, _w.trajectory_id.in_(part))
             tried = {row.trajectory_id: row.tried for row in connection.execute(stored)}
             rows = []
-            for name in there:
+            for name in ids:
                 before = tried.get(name, "\n")
                 ways = before if f"\n{way}\n" in before else f"{before}{way}\n"
                 rows.append(
@@ -70,7 +70,7 @@ def let_wait(db: Database, method: str, reasons: Mapping[str, str], way: str) ->
 
 
 def settled(db: Database, method: str, trajectory_ids: Sequence[str], way: str) -> dict[str, str]:
-    """The attempts that a method has dealt with: "" if it learned from them, else why they wait."""
+    """The attempts that a method has learned from ("") or tried in this way (why they wait), by id."""
     method, reasons = clean_text(method), dict[str, str]()
     tried = _w.tried.contains(f"\n{clean_text(way)}\n", autoescape=True)
     with db._read() as connection:

@@ -1,8 +1,7 @@
-"""Text of unknown origin: masks secrets in it, and finds instructions aimed at the model.
+"""Masks secrets in text of unknown origin, and finds instructions in it that are aimed at the model.
 
 Pure functions over text, with only the standard library. Always holds: no text raises; the time grows linearly with the
-length; masking is idempotent; only what is in the text is flagged or masked. docs/trust.md says what these patterns
-cannot see.
+length; masking is idempotent; nothing outside the text decides. docs/trust.md lists what these patterns miss.
 """
 
 from __future__ import annotations
@@ -17,9 +16,9 @@ from seasoned.trust.masking import SECRETS, Mask, Secret, mask, mask_value, mask
 
 __all__ = ["SECRETS", "Mask", "Secret", "enclosed", "flags", "mask", "mask_value", "masker", "read_secrets", "visible"]
 
-_NEAR = 80  # characters between the first and the last word of "ignore .. previous .. instructions"
-_BLOB = 64  # base64 digits in a row from which they are decoded
-_BLOB_READ = 4096  # digits to decode
+_MAX_GAP = 80  # characters from "ignore" to the last word of "ignore .. previous .. instructions"
+_MIN_DIGITS = 64  # consecutive base64 digits that are decoded
+_MAX_DIGITS = 4096  # digits that are decoded
 
 _VERBS = (
     r"(?<!n't )(?<!not )(?<!never )(?<!avoid )(?:ignor\w{0,6}|disregard\w{0,3}|forget|override|overrule|bypass)"
@@ -70,7 +69,7 @@ _HIDDEN = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\U000e
 _UNSEEN = re.compile("[\u00ad\u200b\u2060-\u2064\ufeff]+")
 _GAP = "[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufe00-\ufe0f\ufeff]"
 _CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
-_B64 = re.compile(rf"[A-Za-z0-9+/_-]{{{_BLOB},}}")
+_B64 = re.compile(rf"[A-Za-z0-9+/_-]{{{_MIN_DIGITS},}}")
 
 IGNORES = "tells the model to ignore its instructions"
 COMMANDS = "speaks to the model as if it could give it orders"
@@ -85,11 +84,11 @@ def flags(text: str, *, foreign: bool = True) -> tuple[str, ...]:
 
     Args:
         text: any text.
-        foreign: whether it came from outside the agent (an observation, a page, a task, a lesson). The agent's own text
-            has role marks and tool calls by nature, so these are ignored there.
+        foreign: whether the text came from outside the agent (an observation, a page, a task, a lesson). The agent's
+            own text contains role marks and tool calls, so these are flagged only in foreign text.
 
     Returns:
-        Reasons, each the end of a sentence that begins with "the text"; () if there are none.
+        Reasons, each the end of a sentence that begins with "the text".
     """
     reasons = []
     plain = _plain(text)
@@ -116,14 +115,14 @@ def visible(text: str) -> str:
 
 
 def enclosed(text: str, tag: str) -> str:
-    """The text changed so that it cannot open or close, or seem to, the block `<tag>` that it is put into."""
+    """The text with every tag, also a disguised one, that could open or close its block `<tag>` made harmless."""
     letters = rf"{_GAP}{{0,4}}".join(map(re.escape, tag))
     blank = rf"(?:\s|{_GAP}){{0,8}}"
     return re.sub(rf"<(?={blank}/?{blank}{letters}(?!\w))", "(", text, flags=re.IGNORECASE)
 
 
 def _plain(text: str) -> str:
-    """The text as a model reads it: without hiding characters, in one Unicode form, lower case, single blanks."""
+    """The text as a model reads it: without hidden characters, in one Unicode form, lower case, single spaces."""
     if not text.isascii():
         text = unicodedata.normalize("NFKC", _HIDDEN.sub("", text))
     return re.sub(r"[ \t\r\f\v]+", " ", text).lower()
@@ -133,7 +132,7 @@ def _orders(plain: str) -> bool:
     """Whether a word such as "ignore" is soon followed by both "previous" and "instructions", in any order."""
     if not any(hint in plain for hint in _VERB_HINTS):
         return False
-    verb = which = what = -_NEAR - 1
+    verb = which = what = -_MAX_GAP - 1
     for match in _ORDER.finditer(plain):
         at = match.start()
         if match.lastgroup == "verb":
@@ -142,7 +141,7 @@ def _orders(plain: str) -> bool:
             which = at
         else:
             what = at
-        if match.lastgroup != "verb" and verb >= 0 and at - verb <= _NEAR and min(which, what) > verb:
+        if match.lastgroup != "verb" and verb >= 0 and at - verb <= _MAX_GAP and min(which, what) > verb:
             return True
     return False
 
@@ -155,13 +154,13 @@ def _hides(text: str) -> bool:
 
 def _readable(blob: str) -> bool:
     """Whether base64 digits decode to readable text."""
-    piece = blob[: min(len(blob), _BLOB_READ) // 4 * 4].translate(str.maketrans("-_", "+/"))
+    digits = blob[: min(len(blob), _MAX_DIGITS) // 4 * 4].translate(str.maketrans("-_", "+/"))
     try:
-        decoded = base64.b64decode(piece, validate=True)
-        words = decoded.decode("utf-8")
+        decoded = base64.b64decode(digits, validate=True)
+        text = decoded.decode("utf-8")
     except (binascii.Error, ValueError):
         return False
-    return _share(words, str.isprintable) > 0.95 and _share(words, lambda c: c.isalpha() or c.isspace()) > 0.6
+    return _share(text, str.isprintable) > 0.95 and _share(text, lambda c: c.isalpha() or c.isspace()) > 0.6
 
 
 def _share(text: str, holds: Callable[[str], bool]) -> float:

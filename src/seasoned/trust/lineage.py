@@ -1,7 +1,7 @@
-"""Trust by lineage: how far a lesson can be trusted, by its sources; and which parts come only from observations.
+"""Trust by lineage: how far a lesson's sources can be trusted, and which of its parts come only from observations.
 
-Always holds: a lesson is as trusted as its least trusted source; a source that cannot be looked up is trusted as an
-import; no text raises, and no model is asked.
+Always holds: a lesson is as trusted as its least trusted source; an unknown source counts as an import; no text raises,
+and no model is asked.
 """
 
 from __future__ import annotations
@@ -27,22 +27,22 @@ TRUST_NAMES: tuple[TrustName, ...] = get_args(TrustName)
 OBSERVED = "says what an observation alone said, and no second source confirms"
 UNTRUSTED = "comes from a source that this memory trusts too little"
 
-_RUN = 4  # words in a row that count as copied
-_COPY = 0.5  # share of all words of two passages from which one is a copy of the other
-_LONGEST = 20_000  # characters of an observation to look at
+_RUN = 4  # consecutive words that count as copied
+_COPY = 0.5  # least share of common words in two passages that are copies
+_MAX_CHARS = 20_000  # of an observation that are read
 _WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|[^\W_\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+")
 _SENTENCE = re.compile(r"[\n.!?;。！？]+(?=\s|$|[\u3040-\u9fff])|\n")
 _JUDGED = r"(?:right|correct|wrong|incorrect|false|yes|no|failed|passed)\s*[.,:;!]*"
 _NAMES = r"the (?:right|correct|expected|true) (?:answer|label|value|result) (?:is|was)|expected"
-_FEW = r":? [^\s.!?]{1,30}(?: [^\s.!?]{1,30}){0,3}[.!]?"  # at most four words, as a planted rule needs more
+_FEW_WORDS = r":? [^\s.!?]{1,30}(?: [^\s.!?]{1,30}){0,3}[.!]?"  # at most four words: a planted rule needs more
 _VERDICT = re.compile(
     rf"\s*(?:{_JUDGED}(?:\s+the right answer is [^.!?\n]{{1,60}}\.?)?"
-    rf"|(?:{_JUDGED}\s+)?(?:{_NAMES}){_FEW}"
-    rf"|{_JUDGED}\s+(?:it (?:is|was|should be)|should (?:be|have been)){_FEW})\s*",
+    rf"|(?:{_JUDGED}\s+)?(?:{_NAMES}){_FEW_WORDS}"
+    rf"|{_JUDGED}\s+(?:it (?:is|was|should be)|should (?:be|have been)){_FEW_WORDS})\s*",
     re.IGNORECASE,
 )
-"""A verdict on an answer, with the right one: "Wrong. The right answer is k9.", "Wrong: it is k9.", "Expected 5"."""
-_SAID = re.compile(r"\s*(?:THINK|NOTE|RECALL)\s*\[", re.IGNORECASE)
+"""A verdict on an answer with the right answer: "Wrong. The right answer is k9.", "Wrong: it is k9.", "Expected 5"."""
+_NOTE = re.compile(r"\s*(?:THINK|NOTE|RECALL)\s*\[", re.IGNORECASE)
 _HIDDEN = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\ufe00-\ufe0f\U000e0000-\U000e01ef]+")
 _TAGGED = re.compile("[\U000e0020-\U000e007e]+")
 _B64 = re.compile(r"[A-Za-z0-9+/_-]{16,4096}={0,2}")
@@ -55,7 +55,7 @@ _COMMON = frozenset(
 
 
 class Trust(IntEnum):
-    """How far a source can be trusted, least first."""
+    """How far a source can be trusted, in ascending order."""
 
     PAGE = 1
     IMPORTED = 2
@@ -65,20 +65,20 @@ class Trust(IntEnum):
 
     @property
     def name_(self) -> TrustName:
-        """Its name in settings and exports."""
+        """The name in settings and exports."""
         return TRUST_NAMES[self - 1]
 
     @property
     def words(self) -> str:
-        """What it means."""
-        return _MEANS[self - 1]
+        """The meaning, for people."""
+        return _MEANINGS[self - 1]
 
 
-_MEANS = (
+_MEANINGS = (
     "text of a page or tool result",
-    "an imported log, or nobody knows",
-    "an own attempt whose outcome nobody checked",
-    "an own attempt with a checked outcome",
+    "an imported log, or an unknown source",
+    "an attempt of this memory with an unchecked outcome",
+    "an attempt of this memory with a checked outcome",
     "a person",
 )
 
@@ -99,8 +99,8 @@ def lesson_trust(lesson: Lesson, sources: Iterable[Trajectory]) -> Trust:
     """How far a lesson can be trusted.
 
     Args:
-        lesson: what was learned.
-        sources: its sources, as far as they can be looked up.
+        lesson: any lesson.
+        sources: the known ones of its sources.
     """
     imported = bool(lesson.data.get("imported"))
     if lesson.origin == "person" and not imported:
@@ -123,7 +123,7 @@ class Passage:
 
 @dataclass(frozen=True)
 class Evidence:
-    """The words and runs of four words of one attempt: its own, and those of its observations."""
+    """The words and runs of four words of one attempt: the agent's own, and those in observations."""
 
     own: frozenset[str]
     own_runs: frozenset[str]
@@ -131,7 +131,7 @@ class Evidence:
 
 
 class Observations:
-    """The observations of several attempts, to look up who else saw something."""
+    """An index of the observations of several attempts."""
 
     def __init__(self) -> None:
         self._seen: dict[str, list[Passage]] = defaultdict(list)
@@ -143,7 +143,7 @@ class Observations:
                 self._seen[item] += passages
 
     def confirm(self, item: str, passages: Sequence[Passage]) -> bool:
-        """Whether a word or run was seen at another task, in a passage that is not a copy of any of these."""
+        """Whether an attempt at another task saw a word or run in a passage that copies none of these."""
         return any(
             all(other.task != one.task and not _copies(other, one) for one in passages)
             for other in self._seen.get(item, ())
@@ -152,18 +152,18 @@ class Observations:
 
 @dataclass(frozen=True)
 class Alone:
-    """The words and runs of words that a lesson has only from observations."""
+    """The words and runs of words of a lesson that come only from observations."""
 
     words: dict[str, list[Passage]] = field(default_factory=dict)
     runs: dict[str, list[Passage]] = field(default_factory=dict)
 
     def __bool__(self) -> bool:
-        """Whether there is content: a run, a value (a word with a digit), or two words; one word may be chance."""
+        """Whether this is more than chance: a run, a value (a word with a digit), or two words."""
         values = any(any(char.isdigit() for char in word) for word in self.words)
         return bool(self.runs) or values or len(self.words) >= 2
 
     def without(self, others: Observations) -> Alone:
-        """The rest, without what another attempt saw at another task in other sentences."""
+        """The part that no attempt at another task confirms in other sentences."""
         words = {word: seen for word, seen in self.words.items() if not others.confirm(word, seen)}
         runs = {run: seen for run, seen in self.runs.items() if not others.confirm(run, seen)}
         return Alone(words, runs)
@@ -172,24 +172,25 @@ class Alone:
 def observed_alone(lesson: Lesson, sources: Iterable[Trajectory]) -> Alone:
     """The parts of a lesson that its source attempts have only from observations.
 
-    The attempt's own words are those of the task, the guidance in force, the answer and the outcome, the verdict on the
-    answer ("Wrong. The right answer is k9.") and actions. Thoughts and notes count too, unless they repeat an
-    observation. Four words in a row that an action copies from an observation do not count.
+    An attempt's own words are those of its task, guidance, answer, outcome and actions, and a verdict on the answer
+    ("Wrong. The right answer is k9."); also thoughts and notes, except words that an observation had before. Runs of
+    four words that an action copies from an observation are not its own.
     """
-    pieces = [evidence(source) for source in sources if source.id in lesson.sources]
-    if not pieces:
+    evidences = [evidence(source) for source in sources if source.id in lesson.sources]
+    if not evidences:
         return Alone()
-    own = frozenset().union(*(each.own for each in pieces))
-    own_runs = frozenset().union(*(each.own_runs for each in pieces))
+    own = frozenset().union(*(each.own for each in evidences))
+    own_runs = frozenset().union(*(each.own_runs for each in evidences))
     text = _words(f"{lesson.text} . {lesson.key}")
     content = _content(text)
-    words = {word: seen for word in content - own if (seen := _among(pieces, word))}
-    runs = {run: seen for run in _runs(text) - own_runs if (seen := _among(pieces, run)) and set(run.split()) - own}
+    words = {word: seen for word in content - own if (seen := _passages(evidences, word))}
+    foreign_runs = [run for run in _runs(text) - own_runs if set(run.split()) - own]
+    runs = {run: seen for run in foreign_runs if (seen := _passages(evidences, run))}
     return Alone(words, runs)
 
 
-def _among(pieces: Sequence[Evidence], item: str) -> list[Passage]:
-    return [passage for each in pieces for passage in each.seen.get(item, ())]
+def _passages(evidences: Sequence[Evidence], item: str) -> list[Passage]:
+    return [passage for each in evidences for passage in each.seen.get(item, ())]
 
 
 @lru_cache(maxsize=512)
@@ -205,11 +206,11 @@ def _evidence(task_id: str, own_texts: tuple[str, ...], steps: tuple[tuple[str, 
     for text in own_texts:
         keep(_words(text))
     for thought, action, observation in steps:
-        for text, says in ((thought, True), (action, bool(_SAID.match(action)))):
+        for text, is_thought in ((thought, True), (action, bool(_NOTE.match(action)))):
             words = _words(text)
             copied = {word for run in _runs(words) if run in seen for word in run.split()}
             own_runs.update(run for run in _runs(words) if run not in seen)
-            own.update(word for word in words if word not in (seen if says else copied))
+            own.update(word for word in words if word not in (seen if is_thought else copied))
         if _VERDICT.fullmatch(observation):
             keep(_words(observation))
             continue
@@ -224,7 +225,7 @@ def _evidence(task_id: str, own_texts: tuple[str, ...], steps: tuple[tuple[str, 
 
 
 def evidence(trajectory: Trajectory) -> Evidence:
-    """The words of an attempt: its own, and those of its observations."""
+    """The words of an attempt: the agent's own, and those in observations."""
     outcome = trajectory.outcome
     own_texts = (trajectory.task, trajectory.category, trajectory.guidance, outcome.answer, outcome.detail)
     steps = tuple(map(_texts, trajectory.steps))
@@ -232,8 +233,8 @@ def evidence(trajectory: Trajectory) -> Evidence:
 
 
 def readings(text: str) -> list[str]:
-    """A text in the ways a model may read it: without hiding characters, and with encoded or hidden parts decoded."""
-    text = text[:_LONGEST]
+    """The ways a model may read a text: without hidden characters, and with encoded or hidden parts decoded."""
+    text = text[:_MAX_CHARS]
     plain = unicodedata.normalize("NFKC", _HIDDEN.sub("", text))
     versions = [plain, html.unescape(plain), unquote(plain)]
     versions += ["".join(chr(ord(char) - 0xE0000) for char in tagged.group()) for tagged in _TAGGED.finditer(text)]
@@ -259,8 +260,8 @@ def _texts(step: Step) -> tuple[str, str, str]:
 
 
 def _words(text: str) -> list[str]:
-    """The folded words of a text, plurals as singulars."""
-    folded = unicodedata.normalize("NFKC", _HIDDEN.sub("", text[:_LONGEST])).casefold()
+    """The case-folded words of a text, plurals as singulars."""
+    folded = unicodedata.normalize("NFKC", _HIDDEN.sub("", text[:_MAX_CHARS])).casefold()
     return [word[:-1] if len(word) > 3 and word.endswith("s") else word for word in _WORD.findall(folded)]
 
 
@@ -274,10 +275,10 @@ def _mixed(word: str) -> bool:
 
 def _runs(words: Sequence[str]) -> set[str]:
     """Runs of four words, at least two of which are not common words."""
-    several = (words[start : start + _RUN] for start in range(len(words) - _RUN + 1))
-    return {" ".join(run) for run in several if len(_content(run)) >= 2}
+    runs = (words[start : start + _RUN] for start in range(len(words) - _RUN + 1))
+    return {" ".join(run) for run in runs if len(_content(run)) >= 2}
 
 
 def _copies(one: Passage, other: Passage) -> bool:
-    both = len(one.words | other.words)
-    return not both or len(one.words & other.words) / both >= _COPY
+    total = len(one.words | other.words)
+    return not total or len(one.words & other.words) / total >= _COPY

@@ -17,9 +17,9 @@ from typing import Any
 
 from seasoned.errors import ConfigError
 
-_PASSES = 8  # the most passes of masking until nothing changes; usually one
-_BRIEF = 200  # characters of a short text
-_LONGEST_VALUE = 500  # characters of a value that can be secret because of its key alone
+_MAX_PASSES = 8  # of masking, until nothing changes; usually one
+_SHORT = 200  # characters of a short text
+_MAX_VALUE = 500  # characters of a value that its key alone can make a secret
 
 
 @dataclass(frozen=True)
@@ -28,9 +28,9 @@ class Secret:
 
     Args:
         name: the name in its replacement `[masked:name]`; lower-case letters and spaces.
-        pattern: a regular expression. Its group `secret` is masked, or the whole match without such a group. Keep
-            repetitions bounded or of one character class, so that it stays fast on hostile text.
-        hints: the pattern is only tried on texts that contain one of these, in any case; () for all texts.
+        pattern: a regular expression. Its group `secret` is masked, or the whole match without such a group. Bound
+            repetitions, or use one character class, so that it stays fast on hostile text.
+        hints: the pattern is tried only on texts that contain one of these, in any case; () for all texts.
     """
 
     name: str
@@ -51,7 +51,7 @@ _KEY_HINTS = ("sk-", "rk-", "pk-", "k_live_", "k_test_", "ghp_", "gho_", "ghu_",
               "glpat-", "xox", "aiza", "ya29.", "npm_", "pypi-", "sg.", "dop_v1_", "gsk_", "xai-", "r8_",
               "secret-key", "xapp-", "whsec_", "shpat_", "glsa_", "hvs.", "atatt", "lsv2_", "nvapi-", "tvly-",
               "pplx-")  # fmt: skip
-# To the block's end, or as far as it looks like one if cut off. No block extends past the beginning of another.
+# Up to the block's end, or up to the last line of a cut block; never past the beginning of another block.
 _BLOCK = (
     r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----(?:(?:(?!-----BEGIN ).)*?-----END [A-Z0-9 ]{0,60}-----"
     r"|(?:(?:\s|\\{1,4}[nr])+[A-Za-z0-9+/=]{16,})*(?:(?:\s|\\{1,4}[nr])+[A-Za-z0-9+/]{1,15}={1,2})?)"
@@ -65,11 +65,11 @@ _NAMES = (
 # Before a name: `DB_`, `my-`, and in camel case `db`.
 _BEFORE = r"(?:[A-Za-z0-9]{1,30}[_-]){0,3}(?-i:[A-Za-z0-9]{0,30}[a-z0-9](?=[A-Z]))?"
 _QUOTE = r"\\{0,7}[\"']"  # JSON within JSON within JSON
-# After "is" usually comes prose ("the password is wrong"), so there a secret must look like one.
+# "is" usually begins prose ("the password is wrong"), so after it a secret needs a digit or a special character.
 _ODD = r"[^\s]{0,64}[\d!#$%*+]"
 _GIVES = rf"(?:{_QUOTE})?[ \t]{{0,4}}(?:=>?|[:：]|\b(?:is|ist)\b(?=[ \t\"'\\]{{0,12}}{_ODD}))[ \t]{{0,4}}"
-# Between quotes a word of any characters, and the words after it up to the other quote; else up to the next thing,
-# which a comma alone does not begin, nor a bracket where what follows looks like a secret.
+# Within quotes: a word of any characters, and further words up to the closing quote. Without quotes: up to the next
+# delimiter; a comma alone is none, and neither is an opening bracket before something that looks like a secret.
 _IN_QUOTES = r"(?!(?P=quote))(?:\\[^\s]|[^\s\\])"
 _QUOTED = rf"(?:{_IN_QUOTES}){{6,}}(?:(?:{_IN_QUOTES}|[ \t]){{0,200}}(?=(?P=quote)))?"
 _PLAIN = r"[^\s\"',;<>&\[\]{}()\\]|\\(?!\\{0,6}[\"'])|,(?=[^\s\"',{\[])(?!\w{1,40}[ \t]?[=:])"
@@ -105,7 +105,7 @@ SECRETS: tuple[Secret, ...] = (
         rf"(?<![A-Za-z0-9]){_BEFORE}(?:{_NAMES}){_GIVES}(?P<quote>{_QUOTE})?(?P<secret>(?(quote){_QUOTED}|{_BARE}))",
         _SECRET_HINTS,
     ),
-    # A passphrase may begin with a short word; under other names a short word begins prose ("is too short").
+    # A passphrase may begin with a short word; after other names, a short word begins prose ("is too short").
     Secret(
         "secret",
         rf"passphrase{_GIVES}(?P<quote>{_QUOTE})(?P<secret>(?!\[masked:)(?:{_IN_QUOTES}|[ \t]){{6,200}}(?=(?P=quote)))",
@@ -137,13 +137,13 @@ SECRETS: tuple[Secret, ...] = (
     ),
     Secret("e-mail", r"(?<![\w.%+-])[\w.%+-]+@(?:[\w-]+\.)+[^\W\d_]{2,}(?!\w)", ("@",)),
 )
-"""The secrets masked by default. To add to them: `(*SECRETS, Secret("order", r"ORD-\\d{8}"))`."""
+"""The kinds of secrets masked by default. To add one: `(*SECRETS, Secret("order", r"ORD-\\d{8}"))`."""
 
 Mask = Callable[[str], str]
 
 
 def masker(secrets: Sequence[Secret] = SECRETS) -> Mask:
-    """Make the function that masks these kinds of secrets in a text, tried in their order.
+    """Make a function that masks these kinds of secrets in a text, in this order.
 
     Raises:
         ConfigError: a pattern is not a regular expression, or a name is not lower-case letters, "-" and spaces.
@@ -151,7 +151,7 @@ def masker(secrets: Sequence[Secret] = SECRETS) -> Mask:
     kinds: list[tuple[tuple[str, ...], re.Pattern[str], str]] = []
     for secret in secrets:
         if not re.fullmatch(r"[a-z][a-z -]{0,30}", secret.name):
-            raise ConfigError(f"a secret's name should be lower-case letters and spaces, and was {secret.name!r}")
+            raise ConfigError(f"a secret's name should be lower-case letters and spaces, but was {secret.name!r}")
         try:
             pattern = re.compile(secret.pattern, re.IGNORECASE | re.DOTALL)
         except re.error as error:
@@ -160,13 +160,13 @@ def masker(secrets: Sequence[Secret] = SECRETS) -> Mask:
             ) from None
         kinds.append((tuple(hint.lower() for hint in secret.hints), pattern, f"[masked:{secret.name}]"))
 
-    every = [re.escape(hint) for hints, _, _ in kinds for hint in hints]
-    # One search for a short text; in a long one, separate searches for each hint are faster.
-    brief = re.compile("|".join(every)) if all(hints for hints, _, _ in kinds) else re.compile("")
+    escaped = [re.escape(hint) for hints, _, _ in kinds for hint in hints]
+    # One search is faster for short texts, a search for each hint for long ones.
+    any_hint = re.compile("|".join(escaped)) if all(hints for hints, _, _ in kinds) else re.compile("")
 
     def once(text: str) -> str:
         lower = text.lower()
-        if len(text) < _BRIEF and not brief.search(lower):
+        if len(text) < _SHORT and not any_hint.search(lower):
             return text
         for hints, pattern, mark in kinds:
             if not hints or any(hint in lower for hint in hints):
@@ -174,27 +174,27 @@ def masker(secrets: Sequence[Secret] = SECRETS) -> Mask:
         return text
 
     def mask_all(text: str) -> str:
-        for _ in range(_PASSES):
-            done = once(text)
-            if done == text:
+        for _ in range(_MAX_PASSES):
+            masked = once(text)
+            if masked == text:
                 break
-            text = done
+            text = masked
         return text
 
     return mask_all
 
 
 def mask(text: str) -> str:
-    """The text with `SECRETS` masked, and those from the file in the environment variable SEASONED_SECRETS.
+    """Mask `SECRETS` in a text, and the kinds in the file that the environment variable SEASONED_SECRETS names.
 
     Raises:
-        ConfigError: that file cannot be read, or has not the form of `read_secrets`.
+        ConfigError: the file cannot be read, or is not in the format of `read_secrets`.
     """
-    return _everywhere(os.environ.get("SEASONED_SECRETS", ""))(text)
+    return _masker_with(os.environ.get("SEASONED_SECRETS", ""))(text)
 
 
 @cache
-def _everywhere(path: str) -> Mask:
+def _masker_with(path: str) -> Mask:
     return masker((*SECRETS, *read_secrets(path))) if path else masker()
 
 
@@ -202,19 +202,19 @@ def read_secrets(path: str | Path) -> tuple[Secret, ...]:
     """Read your own kinds of secrets from a TOML file of tables `[[secret]]` with a name and a pattern.
 
     Raises:
-        ConfigError: it cannot be read, or has another form.
+        ConfigError: the file cannot be read, or has another format.
     """
-    form = 'a file of secrets has tables such as [[secret]] name = "order" pattern = "ORD-[0-9]{8}"'
+    format_ = 'a file of secrets has tables such as [[secret]] name = "order" pattern = "ORD-[0-9]{8}"'
     try:
         content = tomllib.loads(Path(path).read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise ConfigError(f"the file of secrets {path} cannot be read ({error}); {form}") from None
+        raise ConfigError(f"the file of secrets {path} cannot be read ({error}); {format_}") from None
     rows = content.get("secret")
     if not isinstance(rows, list) or list(content) != ["secret"]:
-        raise ConfigError(f"{path}: {form}")
+        raise ConfigError(f"{path}: {format_}")
     for row in rows:
         if not isinstance(row, dict) or sorted(row) != ["name", "pattern"] or not all(map(_is_text, row.values())):
-            raise ConfigError(f"{path}: {form}, and one was {row!r:.200}")
+            raise ConfigError(f"{path}: {format_}, but one was {row!r:.200}")
     return tuple(Secret(row["name"], row["pattern"]) for row in rows)
 
 
@@ -223,9 +223,9 @@ def _is_text(value: object) -> bool:
 
 
 def mask_value(value: Any, masking: Mask = mask, depth: int = 100) -> Any:
-    """A value of dictionaries, lists, tuples and texts, with all its texts masked, including keys.
+    """Mask all texts, including keys, in a value of dictionaries, lists, tuples and texts.
 
-    A text under a key such as `password` is masked as if both were written out. Values nested deeper than `depth`
+    A text under a key such as `password` is masked as `password="text"` would be. Values nested deeper than `depth`
     become None, since no store accepts them.
     """
     if isinstance(value, str):
@@ -233,25 +233,25 @@ def mask_value(value: Any, masking: Mask = mask, depth: int = 100) -> Any:
     if isinstance(value, dict | list | tuple) and depth <= 0:
         return None
     if isinstance(value, dict):
-        return {mask_value(key, masking): _under(key, item, masking, depth) for key, item in value.items()}
+        return {mask_value(key, masking): _mask_item(key, item, masking, depth) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return type(value)(mask_value(item, masking, depth - 1) for item in value)
     return value
 
 
-def _under(key: object, item: Any, masking: Mask, depth: int) -> Any:
-    """A value of a dictionary, masked also if its key makes it a secret."""
+def _mask_item(key: object, item: Any, masking: Mask, depth: int) -> Any:
+    """Mask a value of a dictionary, also if its key makes it a secret."""
     masked = mask_value(item, masking, depth - 1)
-    if isinstance(key, str) and isinstance(item, str) and masked == item and len(item) <= _LONGEST_VALUE:
-        written_out = f"{key}={json.dumps(item, ensure_ascii=False)}"
-        return "[masked:secret]" if masking(written_out) != written_out else masked
+    if isinstance(key, str) and isinstance(item, str) and masked == item and len(item) <= _MAX_VALUE:
+        assignment = f"{key}={json.dumps(item, ensure_ascii=False)}"
+        return "[masked:secret]" if masking(assignment) != assignment else masked
     return masked
 
 
 def _masked(match: re.Match[str], mark: str) -> str:
     group = "secret" if "secret" in match.re.groupindex else 0
-    whole, at = match.group(), match.start()
+    text, start = match.group(), match.start()
     begin, end = match.span(group)
-    if whole[begin - at : end - at].startswith("[masked:"):
-        return whole
-    return whole[: begin - at] + mark + whole[end - at :]
+    if text[begin - start : end - start].startswith("[masked:"):
+        return text
+    return text[: begin - start] + mark + text[end - start :]

@@ -1,7 +1,7 @@
 """The page's app and its server.
 
-Always holds: an error is a sentence on a page, with a way to try again where that can help, and never a traceback; the
-server listens on this machine alone unless it is told otherwise.
+Always holds: an error is a sentence on a page, never a traceback, with a button to try again if that can help; the
+server listens only on this machine unless `host` says otherwise.
 """
 
 from __future__ import annotations
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from starlette.responses import Response
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
-
 
 _PAGES: dict[str, Callable[[Request], Response]] = {
     "/": overview.overview,
@@ -76,22 +75,22 @@ def make_app(
     """The page as an ASGI application.
 
     Args:
-        store: what is shown and changed; it stays open.
-        token: the secret that its address carries, at least 16 characters.
-        runs_folder: where the runs' directories are.
-        embedder: for the search by meaning.
-        host: where it will listen; other machines may ask only when this is no loopback address.
-        warming: made around the first search by meaning, which reads all vectors in a thread of its own. The app itself
-            changes nothing that holds for the whole process.
-        llm: what the button "Learn now" learns with; None for no such button.
-        method: how it does so; None for the one that each memory learned with last, else erl.
+        store: the store to show and change; it stays open.
+        token: the secret in the page's address, at least 16 characters.
+        runs_folder: the folder with the runs' directories.
+        embedder: for search by meaning.
+        host: the address to listen on; other machines are answered only if this is not a loopback address.
+        warming: makes a context for the first search by meaning, which reads all vectors in its own thread; it may
+            change settings of the process, which the app itself never does.
+        llm: the model of the button "Learn now"; None for no button.
+        method: the method of that button; None for the one that each memory learned with last, else erl.
 
     Raises:
         ConfigError: the token is too short.
         MissingExtraError: when Starlette is not installed.
     """
     if len(token) < 16:
-        raise ConfigError("the token of the page has at least 16 characters: leave it out, and one is made")
+        raise ConfigError("the token of the page needs at least 16 characters: leave it out to get a new one")
     try:
         from starlette.applications import Starlette
         from starlette.exceptions import HTTPException
@@ -101,8 +100,8 @@ def make_app(
         raise MissingExtraError("web", "starlette") from error
 
     pages = dict(_PAGES)
-    for _, added in loaded("pages"):
-        pages |= added()
+    for _, make_pages in loaded("pages"):
+        pages |= make_pages()
     static = StaticFiles(directory=str(resources.files("seasoned.web") / "static"))
     app = Starlette(
         routes=[
@@ -110,26 +109,26 @@ def make_app(
             *(Route(path, page, methods=["POST"]) for path, page in _WRITES.items()),
             Mount("/static", static),
         ],
-        lifespan=_warmed,
-        exception_handlers={SeasonedError: _sentence, HTTPException: _not_here, Exception: _broken},
+        lifespan=_lifespan,
+        exception_handlers={SeasonedError: _failure_page, HTTPException: _not_found_page, Exception: _bug_page},
     )
     app.state.site = Site(store, runs_folder, embedder, around=warming)
     app.state.learner = learn.Learner(store, llm, method, embedder)
-    away = host not in LOOPBACK
-    return guarded(app, token, door(store, token), [host] if away else [], anywhere=away)
+    public = host not in LOOPBACK
+    return guarded(app, token, door(store, token), [host] if public else [], anywhere=public)
 
 
 @asynccontextmanager
-async def _warmed(app: Starlette) -> AsyncIterator[None]:
-    """The first search by meaning reads all vectors (seconds for 100,000), so it is made before anybody asks.
+async def _lifespan(app: Starlette) -> AsyncIterator[None]:
+    """Prepare the app before its first request, and wait for learning at the end.
 
-    What any first answer would wait for comes before the first request is taken, since afterwards it would share the
-    processor with those vectors.
+    Templates and the store's caches are loaded first. A thread then reads all vectors (seconds for 100,000), so that
+    the first search by meaning need not.
     """
     from starlette.concurrency import run_in_threadpool
 
     site = app.state.site
-    await run_in_threadpool(_prepared, site)
+    await run_in_threadpool(_prepare, site)
     if site.embedder is not None:
         site.warming = True
         threading.Thread(target=site.warm, name="seasoned-warming", daemon=True).start()
@@ -137,7 +136,7 @@ async def _warmed(app: Starlette) -> AsyncIterator[None]:
     await run_in_threadpool(app.state.learner.close)
 
 
-def _prepared(site: Site) -> None:
+def _prepare(site: Site) -> None:
     for name in templates().list_templates():
         templates().get_template(name)
     with suppress(SeasonedError, *DATABASE_ERRORS):
@@ -148,13 +147,13 @@ def serve(app: App, *, host: str, port: int, ready: Callable[[str], None]) -> No
     """Serve until the program is stopped.
 
     Args:
-        app: what `make_app` made.
-        host: where to listen.
+        app: the app from `make_app`.
+        host: the address to listen on.
         port: 0 for a free one.
-        ready: called with the address, without the token, once the port is held.
+        ready: called with the address, without the token, once the server listens.
 
     Raises:
-        ConfigError: the port cannot be had.
+        ConfigError: the port cannot be used.
         MissingExtraError: when uvicorn is not installed.
     """
     try:
@@ -163,25 +162,25 @@ def serve(app: App, *, host: str, port: int, ready: Callable[[str], None]) -> No
         raise MissingExtraError("web", "uvicorn") from error
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-        held = socket.socket(family, kind, protocol)
-        held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        held.bind(address)
-        held.listen()
+        listener = socket.socket(family, kind, protocol)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(address)
+        listener.listen()
     except (OSError, OverflowError) as error:
         raise ConfigError(
             f"{host} with port {port} cannot be used ({error}): give another with --port, or 0 for any"
         ) from error
-    with closing(held):
-        shown = f"[{host}]" if ":" in host else host
-        ready(f"http://{shown}:{held.getsockname()[1]}/")
+    with closing(listener):
+        url_host = f"[{host}]" if ":" in host else host
+        ready(f"http://{url_host}:{listener.getsockname()[1]}/")
         config = uvicorn.Config(
             app, log_level="warning", access_log=False, server_header=False, timeout_graceful_shutdown=3
         )
-        uvicorn.Server(config).run(sockets=[held])
+        uvicorn.Server(config).run(sockets=[listener])
 
 
-def _sentence(request: Request, error: Exception) -> Response:
-    """An error of ours, as a page. A write that failed keeps its fields, to be sent again."""
+def _failure_page(request: Request, error: Exception) -> Response:
+    """A `SeasonedError` as a page; a write that failed can be sent again with its fields."""
     status, title = 400, "That did not work"
     if isinstance(error, lessons.Missing):
         status, title = 404, "Not there"
@@ -207,15 +206,15 @@ def _sentence(request: Request, error: Exception) -> Response:
     )
 
 
-def _not_here(request: Request, error: Any) -> Response:
+def _not_found_page(request: Request, error: Any) -> Response:
     missing = error.status_code == 404
-    sentence = "There is no page at this address." if missing else "This address takes no such request."
+    sentence = "There is no page at this address." if missing else "This address does not accept such requests."
     return _message(request, error.status_code, "Not there", sentence)
 
 
-def _broken(request: Request, _error: Exception) -> Response:
-    sentence = "Something went wrong inside Seasoned. The terminal where it runs says what; nothing was half-written."
-    return _message(request, 500, "A fault of ours", sentence)
+def _bug_page(request: Request, _error: Exception) -> Response:
+    sentence = "This is a bug in Seasoned. The terminal where it runs shows the details. Nothing was half saved."
+    return _message(request, 500, "Internal error", sentence)
 
 
 def _message(request: Request, status: int, title: str, sentence: str, **values: Any) -> Response:

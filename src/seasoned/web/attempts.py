@@ -1,6 +1,6 @@
-"""Attempts on the page: the list of trajectories, and one of them read from beginning to end.
+"""Attempts on the page: the list of trajectories, and one trajectory in full.
 
-Always holds: nothing is written here; a long conversation is cut, and says so.
+Always holds: nothing is written; a cut conversation says so.
 """
 
 from __future__ import annotations
@@ -20,37 +20,37 @@ if TYPE_CHECKING:
     from seasoned.store.sql import Store
 
 ENDED = ("yes", "no", "unknown")
-_MESSAGES = 80  # of a conversation, shown before somebody asks for all
+_MAX_MESSAGES = 80  # of a conversation, unless the visitor asks for all
 
 
 def attempt_list(request: Request) -> Response:
     """The attempts, newest first."""
     store = site_of(request).store
-    wanted = {name: asked(request, name) for name in ("q", "scope", "run")}
-    wanted["ended"] = chosen(request, "ended", ENDED)
+    filters = {name: asked(request, name) for name in ("q", "scope", "run")}
+    filters["ended"] = chosen(request, "ended", ENDED)
     page = pages.attempt_page(
         store,
-        scope=wanted["scope"] or None,
-        run_id=wanted["run"] or None,
-        success=wanted["ended"],
-        query=wanted["q"],
+        scope=filters["scope"] or None,
+        run_id=filters["run"] or None,
+        success=filters["ended"],
+        query=filters["q"],
         before=place(request),
         limit=PAGE + 1,
     )
-    same = {"lines": page[:PAGE], "more": len(page) > PAGE, "asked": wanted}
+    values = {"lines": page[:PAGE], "more": len(page) > PAGE, "asked": filters}
     if partial(request):
-        return show(request, "attempt_rows.html.j2", **same)
-    return show(request, "attempts.html.j2", **same, scopes=store.scopes(), ended=ENDED)
+        return show(request, "attempt_rows.html.j2", **values)
+    return show(request, "attempts.html.j2", **values, scopes=store.scopes(), ended=ENDED)
 
 
 def attempt_page(request: Request) -> Response:
-    """One attempt: the task, what was said and done, how it ended, and the lessons before and after it."""
+    """One attempt: its task, conversation and outcome, and the lessons that it was shown or taught."""
     store = site_of(request).store
-    wanted = asked(request, "id")
-    attempt = store.get_trajectory(wanted)
+    attempt_id = asked(request, "id")
+    attempt = store.get_trajectory(attempt_id)
     if attempt is None:
-        raise Missing(f"there is no attempt {wanted[:80]!r} in this store; it may have been made elsewhere, or deleted")
-    whole = asked(request, "all") == "1"
+        raise Missing(f"there is no attempt {attempt_id[:80]!r} in this store; it may be in another, or deleted")
+    show_all = asked(request, "all") == "1"
     messages = conversation(attempt)
     line = pages.attempt_lines(store, [attempt.id])[attempt.id]
     return show(
@@ -58,9 +58,9 @@ def attempt_page(request: Request) -> Response:
         "attempt.html.j2",
         attempt=attempt,
         line=line,
-        whole=whole,
-        messages=messages if whole else messages[:_MESSAGES],
-        left_out=0 if whole else max(0, len(messages) - _MESSAGES),
+        show_all=show_all,
+        messages=messages if show_all else messages[:_MAX_MESSAGES],
+        left_out=0 if show_all else max(0, len(messages) - _MAX_MESSAGES),
         verdicts=[one for one in attempt.meta.get("verdicts", ()) if isinstance(one, dict)],
         flags=[str(flag) for flag in attempt.meta.get("flags", ())],
         shown=store.get_lessons(attempt.lesson_ids[:50]),
@@ -69,7 +69,7 @@ def attempt_page(request: Request) -> Response:
 
 
 def scope_of(store: Store, attempt_id: str) -> str:
-    """The pool that an attempt lies in.
+    """The pool of an attempt.
 
     Raises:
         Missing: there is no such attempt.

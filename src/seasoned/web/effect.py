@@ -1,7 +1,7 @@
-"""Is it helping? On the page: the effect of guidance, drawn with its interval, and what was switched off.
+"""Is it helping? The effect of guidance with its interval, and switches, on the page.
 
-Always holds: figures come from one namespace alone, and where nothing was held back the page says how to begin; a
-verdict and a switch are made by "person".
+Always holds: figures come from one namespace; without a holdout, the page says how to begin; verdicts and switches are
+signed by "person".
 """
 
 from __future__ import annotations
@@ -49,32 +49,32 @@ def effect_page(request: Request) -> Response:
 
 
 def resume(request: Request) -> Response:
-    """Show guidance again."""
-    given = form(request)
-    namespace = given.get("namespace", "")
-    resume_guidance(site_of(request).store, namespace, _because(request, given.get("why", "")))
+    """Switch guidance on again."""
+    fields = form(request)
+    namespace = fields.get("namespace", "")
+    resume_guidance(site_of(request).store, namespace, _signed(request, fields.get("why", "")))
     return redirect("/effect", namespace=namespace, done="resumed")
 
 
 def outcome(request: Request) -> Response:
-    """Give an attempt of a memory a later verdict."""
-    store, given = site_of(request).store, form(request)
-    wanted, ended = given.get("id", ""), given.get("ended", "")
-    side, _, namespace = scope_of(store, wanted).partition("/")
+    """Set the outcome of a memory's attempt."""
+    store, fields = site_of(request).store, form(request)
+    attempt_id, ended = fields.get("id", ""), fields.get("ended", "")
+    side, _, namespace = scope_of(store, attempt_id).partition("/")
     if ended not in ("yes", "no") or side not in ("memory", "flagged"):
-        raise ConfigError("an attempt of a memory worked or failed: use the buttons on its page")
+        raise ConfigError("the outcome of a memory's attempt is yes or no: use the buttons on its page")
     with Memory(store, namespace=namespace, method="nearest", embedder=None) as memory:
-        memory.outcome(wanted, ended == "yes", why=_because(request, given.get("why", "")))
-    return redirect("/attempt", id=wanted, done="outcome")
+        memory.outcome(attempt_id, ended == "yes", why=_signed(request, fields.get("why", "")))
+    return redirect("/attempt", id=attempt_id, done="outcome")
 
 
-def _because(request: Request, why: str) -> str:
-    """The reason, with the name of the token."""
+def _signed(request: Request, why: str) -> str:
+    """The reason, with the token's name."""
     name = visitor(request).name
     return " ".join(why.split())[:500] + (f" ({name})" if name else "")
 
 
 def _bar(effect: Effect) -> dict[str, float]:
-    """Where an interval and its estimate stand on a line from -100 to +100 points that is 200 units long."""
+    """The places of an interval and its estimate on an axis from -100 to +100 points, 200 units long."""
     low, high, value = (100 + 100 * each for each in (effect.low, effect.high, effect.value))
     return {"low": low, "wide": max(high - low, 1.0), "value": value}

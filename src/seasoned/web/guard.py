@@ -1,8 +1,8 @@
-"""The door of the page: who may ask, for what, and what every answer carries.
+"""Access control of the page: checks tokens, hosts and origins, and adds security headers to every answer.
 
-Always holds: nothing but the stylesheet and scripts is given to anybody without a token; a request that names another
-host is refused (a foreign name that points here, "DNS rebinding"), and so is a write that another page or a reader
-sent; no answer may run a script of its own, be framed, be cached or tell another site where it was.
+Always holds: without a token, only the stylesheet and scripts are served; a request for another host is refused (a
+foreign name that points here, "DNS rebinding"), and so is a write from another page or a reader; no answer runs inline
+scripts, is framed or cached, or sends its address to other sites.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ App = Callable[..., Awaitable[None]]
 """An ASGI application: called with scope, receive and send."""
 
 VISITOR = "seasoned.visitor"
-"""Where in a request's scope it stands who asks."""
+"""The key of the visitor in a request's scope."""
 FORM = "seasoned.form"
-"""Where in a request's scope the fields of its form are: names to texts."""
+"""The key of the form's fields, names to texts, in a request's scope."""
 MAX_BODY = 16_000_000
-"""Bytes of a form; a megabyte of text takes up to nine of them when it is sent."""
+"""The most bytes of a form; encoding makes a megabyte of text up to nine."""
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
     "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
 _HEADERS = {
     "content-security-policy": POLICY,
-    # Not "no-referrer": with that, a browser sends `Origin: null` with a form, and there is nothing left to check.
+    # Not "no-referrer": with it, a browser sends `Origin: null` with a form, which cannot be checked.
     "referrer-policy": "same-origin",
     "x-content-type-options": "nosniff",
     "x-frame-options": "DENY",
@@ -42,7 +42,7 @@ _HEADERS = {
 _ENTRY = """<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Seasoned</title>
 <meta http-equiv="refresh" content="0;url=/"><link rel="icon" href="data:,">
 <link rel="stylesheet" href="/static/style.css"></head>
-<body><main class="plain"><p><a href="/">Go on to the page</a></p></main></body></html>"""
+<body><main class="plain"><p><a href="/">Continue to the page</a></p></main></body></html>"""
 _REFUSAL = """<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Seasoned</title>
 <meta name="viewport" content="width=device-width, initial-scale=1"><link rel="icon" href="data:,">
 <link rel="stylesheet" href="/static/style.css">
@@ -57,14 +57,14 @@ def guarded(
     *,
     anywhere: bool = False,
 ) -> App:
-    """The app behind its door.
+    """The app with access control.
 
     Args:
-        app: what is guarded; it finds a form's fields in `scope[FORM]`.
-        token: the secret of the address; a browser that brought one once keeps it as a cookie.
-        who: tells whose token a text is; see `seasoned.store.tokens.door`.
-        names: further host names that requests may be for.
-        anywhere: the page is offered to other machines, so any IP address may be its host; a name of others may not.
+        app: the app to protect; it gets a form's fields in `scope[FORM]`.
+        token: the secret in the page's address; a browser keeps the token that it sent as a cookie.
+        who: maps a token to its visitor; see `seasoned.store.tokens.door`.
+        names: further host names that the page answers to.
+        anywhere: the page is open to other machines, so its host may be any IP address or this machine's name.
     """
     cookie = f"seasoned-{hashlib.sha256(token.encode()).hexdigest()[:8]}"
     known = {"localhost", *(name.lower() for name in names)}
@@ -76,49 +76,49 @@ def guarded(
         if scope["type"] != "http":
             return
         headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
-        told = _telling(send)
+        answer = _with_headers(send)
         if not _host_fits(headers.get("host", ""), known, anywhere):
-            await _refuse(told, 421, "Another host", "This page answers only under the address that was printed.")
+            await _refuse(answer, 421, "Another host", "This page answers only under the address that was printed.")
             return
         if scope["method"] in ("GET", "HEAD") and scope["path"].startswith("/static/"):
-            await app(scope, receive, told)
+            await app(scope, receive, answer)
             return
         try:
-            given = parse_qs(scope["query_string"].decode("latin-1"), max_num_fields=100).get("token", [""])[-1]
+            sent_token = parse_qs(scope["query_string"].decode("latin-1"), max_num_fields=100).get("token", [""])[-1]
         except ValueError:
-            await _refuse(told, 400, "Too long", "An address of this page has a few parts, and this has too many.")
+            await _refuse(answer, 400, "Too long", "This address has too many parts.")
             return
-        if given and scope["method"] == "GET" and who(given):
-            kept = f"{cookie}={given}; HttpOnly; SameSite=Strict; Path=/"
-            await _send(told, 200, _ENTRY, [(b"set-cookie", kept.encode())])
+        if sent_token and scope["method"] == "GET" and who(sent_token):
+            value = f"{cookie}={sent_token}; HttpOnly; SameSite=Strict; Path=/"
+            await _send(answer, 200, _ENTRY, [(b"set-cookie", value.encode())])
             return
         visitor = who(_cookie(headers.get("cookie", ""), cookie))
         if visitor is None:
-            sentence = "Open the whole address that <code>seasoned serve</code> printed; it ends with a token."
-            await _refuse(told, 403, "No token", sentence)
+            sentence = "Open the full address that <code>seasoned serve</code> printed; it ends with a token."
+            await _refuse(answer, 403, "No token", sentence)
             return
         scope = {**scope, VISITOR: visitor}
         if scope["method"] in ("GET", "HEAD"):
-            await app(scope, receive, told)
+            await app(scope, receive, answer)
             return
         if visitor.role == "reader":
-            await _refuse(told, 403, "A reader", "Your token may only read. Ask for one of an editor.")
+            await _refuse(answer, 403, "Only reading", "Your token may only read. Ask for a token of an editor.")
             return
-        await _written(app, scope, receive, told, headers)
+        await _pass_write(app, scope, receive, answer, headers)
 
     return guard
 
 
-async def _written(app: App, scope: Any, receive: Any, send: App, headers: dict[str, str]) -> None:
-    """Let a write through, if this page sent it."""
+async def _pass_write(app: App, scope: Any, receive: Any, send: App, headers: dict[str, str]) -> None:
+    """Pass a write to the app, if this page sent it."""
     if scope["method"] != "POST":
         await _refuse(send, 405, "Not here", "Pages are read with GET and changed with POST.")
         return
     if headers.get("origin", "").lower() != f"{scope['scheme']}://{headers['host'].lower()}":
-        await _refuse(send, 403, "Another origin", "A change was asked for by another page, and was not made.")
+        await _refuse(send, 403, "Another origin", "Another page asked for this change. Nothing was changed.")
         return
     if headers.get("content-type", "").split(";")[0].strip().lower() != "application/x-www-form-urlencoded":
-        await _refuse(send, 415, "Not a form", "A change is sent as a form, and this was something else.")
+        await _refuse(send, 415, "Not a form", "A change is sent as a form. Nothing was changed.")
         return
     body = bytearray()
     more = True
@@ -137,10 +137,10 @@ async def _written(app: App, scope: Any, receive: Any, send: App, headers: dict[
         await _refuse(send, 400, "Not a form", "The form could not be read. Nothing was changed.")
         return
 
-    async def over() -> dict[str, Any]:
+    async def no_more() -> dict[str, Any]:
         return {"type": "http.request", "body": b"", "more_body": False}
 
-    await app({**scope, FORM: {name: values[-1] for name, values in fields.items()}}, over, send)
+    await app({**scope, FORM: {name: values[-1] for name, values in fields.items()}}, no_more, send)
 
 
 def _host_fits(host: str, known: set[str], anywhere: bool) -> bool:
@@ -155,27 +155,27 @@ def _host_fits(host: str, known: set[str], anywhere: bool) -> bool:
 
 
 def name_of_here() -> str:
-    """What this machine calls itself."""
+    """This machine's host name."""
     return socket.gethostname().lower()
 
 
 def _cookie(header: str, name: str) -> str:
-    """A cookie's value. By hand: a library stops at the first odd one, and programs on other ports set those, too."""
+    """A cookie's value. Not by a library, which stops at an odd cookie that a program on another port may have set."""
     parts = (part.strip().partition("=") for part in header.split(";"))
     return next((value.strip().strip('"') for key, _, value in parts if key == name), "")
 
 
-def _telling(send: App) -> App:
-    """Send, with the headers that every answer carries unless it has its own."""
+def _with_headers(send: App) -> App:
+    """A send function that adds `_HEADERS`, except those that the answer sets."""
 
-    async def told(message: Any) -> None:
+    async def send_with_headers(message: Any) -> None:
         if message["type"] == "http.response.start":
             own = {name.lower() for name, _ in message["headers"]}
             more = [(k.encode(), v.encode()) for k, v in _HEADERS.items() if k.encode() not in own]
             message = {**message, "headers": [*message["headers"], *more]}
         await send(message)
 
-    return told
+    return send_with_headers
 
 
 async def _refuse(send: App, status: int, title: str, sentence: str) -> None:

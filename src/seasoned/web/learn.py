@@ -1,7 +1,7 @@
-"""Learning on the page: what it would take, a button that begins it, what came of it, and what waits for what.
+"""Learning on the page: an estimate, a button that starts it, its result, and waiting attempts with their reasons.
 
-Always holds: without a model nothing is learned, and the page says how to give it one; learning goes on in a thread of
-its own, once at a time in a namespace; what stops it is a sentence.
+Always holds: without a model, nothing is learned and the page says how to set one; learning runs in its own thread, one
+at a time in each namespace; an error is shown as a sentence.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ if TYPE_CHECKING:
     from seasoned.protocols import Embedder
     from seasoned.store.sql import Store
 
-_SHOWN = 50  # lessons that were learned, attempts that wait
+_MAX_SHOWN = 50  # learned lessons, and waiting attempts
 
 
 @dataclass
 class Learner:
-    """The memories that a page learns in.
+    """The memories in which the page learns, with `model` (None: it cannot learn) and `method`.
 
-    `model` is what they learn with (None: nothing), `method` how (None: each as it learned last).
+    If `method` is None, each memory uses the one that it learned with last.
     """
 
     store: Store
@@ -62,14 +62,14 @@ class Learner:
             return self._memories[namespace]
 
     def learning(self, namespace: str) -> Learning | None:
-        """The last learning that was begun here."""
+        """The last learning that the page started in a namespace."""
         return self._learnings.get(namespace)
 
     def begin(self, namespace: str) -> None:
-        """Begin to learn, unless that goes on already.
+        """Start learning, unless it runs already.
 
         Raises:
-            ConfigError: there is no model.
+            ConfigError: the page has no model.
         """
         if self.model is None:
             raise ConfigError("this page has no model to learn with: start it as in `seasoned serve --llm local`")
@@ -80,22 +80,22 @@ class Learner:
                 self._learnings[namespace] = memory.learn(background=True)
 
     def close(self) -> None:
-        """Wait for what goes on, and close what was opened."""
+        """Wait for running learnings, and close all memories."""
         for memory in self._memories.values():
             memory.close()
 
 
 def learn_page(request: Request) -> Response:
-    """What learning would take in a namespace, what came of it, and what waits."""
+    """The estimate, the last result and the waiting attempts of a namespace."""
     learner = _learner(request)
     names = namespaces(learner.store)
     namespace = namespace_of(request, names)
     memory, learning = learner.memory(namespace), learner.learning(namespace)
-    running = learning is not None and not learning.done  # once: it may end meanwhile
-    learned, trouble = (None, "") if running or learning is None else _result(learning)
+    running = learning is not None and not learning.done  # read once: it may end meanwhile
+    learned, problem = (None, "") if running or learning is None else _result(learning)
     waiting = memory.waiting()
-    chosen = list(waiting)[:_SHOWN]
-    lines = attempt_lines(learner.store, chosen)
+    shown_ids = list(waiting)[:_MAX_SHOWN]
+    lines = attempt_lines(learner.store, shown_ids)
     return show(
         request,
         "learn.html.j2",
@@ -105,15 +105,15 @@ def learn_page(request: Request) -> Response:
         running=running,
         estimate=memory.to_learn(),
         learned=learned,
-        lessons=learned.lessons[:_SHOWN] if learned else (),
-        trouble=trouble,
-        waiting=[(lines[name], waiting[name]) for name in chosen if name in lines],
+        lessons=learned.lessons[:_MAX_SHOWN] if learned else (),
+        problem=problem,
+        waiting=[(lines[name], waiting[name]) for name in shown_ids if name in lines],
         waits=len(waiting),
     )
 
 
 def learn_now(request: Request) -> Response:
-    """Begin to learn."""
+    """Start learning."""
     namespace = form(request).get("namespace", "")
     _learner(request).begin(namespace)
     return redirect("/learn", namespace=namespace)
@@ -125,10 +125,10 @@ def _learner(request: Request) -> Learner:
 
 
 def _result(learning: Learning) -> tuple[Learned | None, str]:
-    """What came of one that has ended, and what stopped it."""
+    """The result of an ended learning, and the error that stopped it."""
     try:
         return learning.wait(), ""
     except SeasonedError as error:
         return None, str(error)
-    except Exception as error:  # a fault of ours, or of somebody's model; the log has its traceback
+    except Exception as error:  # a bug, here or in a custom model; the log has the traceback
         return None, f"{type(error).__name__}: {error}"

@@ -1,7 +1,6 @@
-"""The first page: what waits for a person, what this week brought, and whether it helps.
+"""The overview page: tasks for a person, this week's lessons and attempts, and whether guidance helps.
 
-Always holds: nothing is written here; a number links to what it counts; where there is nothing yet, the page says how
-to begin.
+Always holds: nothing is written; a number links to what it counts; for an empty store, the page says how to begin.
 """
 
 from __future__ import annotations
@@ -22,8 +21,8 @@ if TYPE_CHECKING:
 
     from seasoned.store.sql import Store
 
-_NEWEST = 5
-_NAMESPACES = 20  # that are looked at
+_NEWEST = 5  # lessons
+_MAX_NAMESPACES = 20
 
 
 def overview(request: Request) -> Response:
@@ -31,7 +30,7 @@ def overview(request: Request) -> Response:
     site = site_of(request)
     store, end = site.store, datetime.now(UTC)
     now, week, before = ((end - timedelta(days=days)).isoformat(timespec="milliseconds") for days in (0, 7, 14))
-    names = namespaces(store)[:_NAMESPACES]
+    names = namespaces(store)[:_MAX_NAMESPACES]
     reports = [(name, _report(store, name)) for name in names]
     newest = [line for name in names for line in pages.lesson_page(store, scope=HOME + name, limit=_NEWEST)]
     return show(
@@ -53,5 +52,5 @@ def overview(request: Request) -> Response:
 def _report(store: Store, namespace: str) -> EffectReport | None:
     try:
         return read_effect(store, namespace)
-    except ConfigError:  # nothing was held back there
+    except ConfigError:  # it has no holdout
         return None

@@ -1,7 +1,7 @@
-"""How things are shown: the templates, what they may call, and differences between two texts.
+"""Renders pages: the templates with their functions, and differences between two texts.
 
-Always holds: whatever comes from outside is escaped, cut to a readable length, and cannot turn the direction of the
-text around it; a link is built from its parts and nothing else.
+Always holds: values are escaped, cut to a readable length, and cannot change the direction of the text around them; a
+link is built only from its parts.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ if TYPE_CHECKING:
     from seasoned.types import Lesson
 
 LONG = 4000
-"""Characters of a text that are shown before somebody asks for all of it."""
+"""Characters of a text that are shown unless the visitor asks for all."""
 COMPARED = 10
-"""Versions of a lesson, newest first, that are compared word by word with the ones before them."""
-_WORDS = 600  # of a text that are compared
-_WORK = 2_000_000  # words times pairs of equal words: a comparison takes no longer than about 0.1 s
-_SEVERAL = re.compile(r"bulk-(\d{1,6})-(\d{1,6})")
+"""The newest versions of a lesson, which are compared word by word with their predecessors."""
+_MAX_WORDS = 600  # of a text that is compared
+_MAX_WORK = 2_000_000  # words times pairs of equal words: a comparison takes at most about 0.1 s
+_BULK = re.compile(r"bulk-(\d{1,6})-(\d{1,6})")
 _DONE = {
     "added": "The lesson was added.",
     "waits": "The lesson was added to quarantine: its text looks like an instruction to the model.",
@@ -46,12 +46,12 @@ _DONE = {
     "delete": "Deleted. You can restore it below.",
     "restore": "Restored.",
     "rollback": "The earlier version was restored as a new version.",
-    "purge": "The lesson and its history were deleted for good.",
-    "purge-later": "The lesson and its history were deleted. Another program has the store open: until it closes it, "
-    "the log file beside the store still holds the text.",
+    "purge": "The lesson and its history were deleted permanently.",
+    "purge-later": "The lesson and its history were deleted. Another program has the store open: until it closes "
+    "the store, the log file beside it still contains the text.",
     "snapshot": "The snapshot was saved.",
-    "resumed": "Guidance is shown again; the evidence against it begins anew.",
-    "outcome": "The verdict was kept, beside the earlier one.",
+    "resumed": "Guidance is shown again. Evidence of harm is counted from zero.",
+    "outcome": "The outcome was saved. Earlier verdicts stay in the record.",
     "rolled": "The earlier state was restored; each changed lesson has a new version.",
 }
 
@@ -72,14 +72,20 @@ def templates() -> jinja2.Environment:
         finalize=lambda value: value if isinstance(value, Markup) else clean(value),
     )
     environment.globals.update(
-        link=link, LONG=LONG, COMPARED=COMPARED, difference=difference, moved=moved, verdict=verdict, version=_mark()
+        link=link,
+        LONG=LONG,
+        COMPARED=COMPARED,
+        difference=difference,
+        moved=moved,
+        verdict=verdict,
+        version=_static_version(),
     )
     environment.filters.update(line=one_line, cut=_beginning, clock=clock, label=label, count=count, or_none=_or_none)
     return environment
 
 
 def show(request: Request, name: str, status: int = 200, /, **values: Any) -> Response:
-    """A page made of a template."""
+    """Render a template as a page."""
     from starlette.responses import HTMLResponse
 
     done = _done(request.query_params.get("done", ""))
@@ -88,11 +94,11 @@ def show(request: Request, name: str, status: int = 200, /, **values: Any) -> Re
 
 
 def _done(name: str) -> str:
-    """What a change that led here did, as a sentence."""
-    if several := _SEVERAL.fullmatch(name):
-        left = int(several[2])
-        rest = f" {left:,} stayed: in another state, or changed meanwhile." if left else ""
-        return f"{int(several[1]):,} changed.{rest}"
+    """A sentence about the change that led to this page."""
+    if counts := _BULK.fullmatch(name):
+        unchanged = int(counts[2])
+        rest = f" {unchanged:,} not changed: in another state, or edited meanwhile." if unchanged else ""
+        return f"{int(counts[1]):,} changed.{rest}"
     return _DONE.get(name, "")
 
 
@@ -104,62 +110,62 @@ def redirect(path: str, /, **parts: object) -> Response:
 
 
 def link(path: str, /, **parts: object) -> str:
-    """An address of this page; parts that are empty are left out."""
+    """An address of this page; empty parts are left out."""
     kept = {name: clean_text(str(part)) for name, part in parts.items() if part not in (None, "")}
     return f"{path}?{urlencode(kept)}" if kept else path
 
 
 def clock(stamp: str) -> str:
-    """A time of the store, UTC, as far as a person reads it."""
+    """A time of the store, UTC, to the minute."""
     return one_line(stamp[:16].replace("T", " "), 40)
 
 
 def verdict(success: bool | None) -> tuple[str, str]:
-    """How an attempt ended: a word for people, and one for the stylesheet."""
+    """An attempt's outcome: a word for people, and one for the stylesheet."""
     return {True: ("solved", "yes"), False: ("failed", "no"), None: ("unknown", "open")}[success]
 
 
 def difference(before: str, after: str) -> list[tuple[str, str]]:
-    """What became of a text: parts marked "same", "gone" or "new", in order; long texts give their ends alone."""
+    """The difference between two texts: parts marked "same", "gone" or "new"; long texts are not compared."""
     old, new = _words(before), _words(after)
     left, right = ([word for _, word in words] for words in (old, new))
-    often = Counter(left)
-    pairs = sum(often[word] for word in right)
-    if max(len(old), len(new)) > _WORDS or pairs * min(len(old), len(new)) > _WORK:
+    counts = Counter(left)
+    pairs = sum(counts[word] for word in right)
+    if max(len(old), len(new)) > _MAX_WORDS or pairs * min(len(old), len(new)) > _MAX_WORK:
         return [("gone", cut(before, 600)), ("new", cut(after, 600))]
     parts: list[tuple[str, str]] = []
 
-    def tell(mark: str, text: str) -> None:
+    def add(mark: str, text: str) -> None:
         if text and parts and parts[-1][0] == mark:
             parts[-1] = (mark, parts[-1][1] + text)
         elif text:
             parts.append((mark, text))
 
-    for what, i, j, k, m in difflib.SequenceMatcher(None, left, right, autojunk=False).get_opcodes():
-        both = zip(old[i:j], new[k:m], strict=True) if what == "equal" else [(_joined(old[i:j]), _joined(new[k:m]))]
-        for (gap, gone), (other, came) in both:
-            tell("same" if gap == other else "gone", gap)
-            tell("new", "" if gap == other else other)
-            tell("same" if what == "equal" else "gone", gone)
-            tell("new", "" if what == "equal" else came)
+    for tag, i, j, k, m in difflib.SequenceMatcher(None, left, right, autojunk=False).get_opcodes():
+        both = zip(old[i:j], new[k:m], strict=True) if tag == "equal" else [(_joined(old[i:j]), _joined(new[k:m]))]
+        for (gap, gone), (other, word) in both:
+            add("same" if gap == other else "gone", gap)
+            add("new", "" if gap == other else other)
+            add("same" if tag == "equal" else "gone", gone)
+            add("new", "" if tag == "equal" else word)
     return parts
 
 
 def _words(text: str) -> list[tuple[str, str]]:
-    """The words of a text, each with the gap before it; after them the last gap, before no word."""
+    """The words of a text, each after the whitespace before it; at the end, the last whitespace with no word."""
     shown = clean(text)
     return [*re.findall(r"(\s*)(\S+)", shown), (shown[len(shown.rstrip()) :], "")]
 
 
 def _joined(words: list[tuple[str, str]]) -> tuple[str, str]:
-    """Several words as one; the gap before the first is that before all."""
+    """Several words as one, with the whitespace before the first."""
     text = "".join(gap + word for gap, word in words)
     gap = words[0][0] if words else ""
     return gap, text[len(gap) :]
 
 
 def moved(before: Lesson, after: Lesson) -> list[str]:
-    """What changed from one version of a lesson to the next beside its text, a few words each."""
+    """The changes between two versions of a lesson, except of its text, in a few words each."""
     changes = []
     for name in ("status", "kind", "key", "category", "importance"):
         old, new = getattr(before, name), getattr(after, name)
@@ -181,7 +187,7 @@ def _or_none(text: object) -> str:
     return one_line(text, 200) or UNKNOWN
 
 
-def _mark() -> str:
+def _static_version() -> str:
     from hashlib import sha256
 
     files = (one for one in (resources.files("seasoned.web") / "static").iterdir() if one.is_file())

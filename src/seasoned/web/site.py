@@ -1,7 +1,7 @@
-"""What the routes share: the store, the runs, and the search by meaning.
+"""The context of the routes: the store, the runs, search by meaning, and parts of requests.
 
-Always holds: a part of an address or a form that is missing or of the wrong form gives a sentence; no
-lesson or attempt is changed here, and nothing that holds for the whole process.
+Always holds: a missing or wrong part of an address or form raises an error with a sentence; no lesson, attempt or
+setting of the process is changed here.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ PAGE = 50
 
 @dataclass
 class Site:
-    """A store with the folder of its runs. Without an embedder there is no search by meaning.
+    """A store with the folder of its runs. Without an embedder, there is no search by meaning.
 
-    While `warming`, the vectors are read for the first time, and a search by meaning would wait for that; `around` is
-    what that is done within.
+    While `warming`, the vectors are read for the first time, within the context that `around` makes, and a search by
+    meaning would wait.
     """
 
     store: Store
@@ -45,7 +45,7 @@ class Site:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def nearest(self, text: str, scope: str | None, kind: Any = None) -> list[LessonLine]:
-        """The active lessons nearest in meaning, best first; of all scopes where none is named."""
+        """The active lessons nearest in meaning, best first; of all scopes if none is given."""
         scored: list[tuple[float, LessonLine]] = []
         for name in [scope] if scope else self.store.scopes():
             with self._lock:
@@ -55,7 +55,7 @@ class Site:
         return [line for _, line in scored[:PAGE]]
 
     def warm(self) -> None:
-        """Make a first search by meaning; where it fails, the first one that a person makes says why."""
+        """Make a first search by meaning; if it fails, a visitor's first search shows the error."""
         try:
             with self.around(), suppress(SeasonedError):
                 self.nearest("anything", None)
@@ -64,18 +64,18 @@ class Site:
 
 
 def site_of(request: Request) -> Site:
-    """What this app shows."""
+    """The site of a request's app."""
     site: Site = request.app.state.site
     return site
 
 
 def visitor(request: Request) -> Visitor:
-    """Who asks."""
+    """The sender of a request."""
     return request.scope.get(VISITOR) or Visitor()
 
 
 HOME = "memory/"
-"""What the pool of a namespace begins with."""
+"""The prefix of a namespace's pool."""
 
 
 def namespaces(store: Store) -> list[str]:
@@ -84,33 +84,33 @@ def namespaces(store: Store) -> list[str]:
 
 
 def namespace_of(request: Request, names: Sequence[str]) -> str:
-    """The namespace that the address names, else `default`, else the first one."""
+    """The namespace in the address, else `default`, else the first one."""
     return asked(request, "namespace") or ("default" if "default" in names or not names else names[0])
 
 
 def asked(request: Request, name: str) -> str:
-    """A part of the address, "" where it is missing."""
+    """A parameter of the address; "" if missing."""
     return request.query_params.get(name, "")[:2000]
 
 
 def place(request: Request) -> int | None:
-    """Where the page before ended.
+    """The place in the list where the previous page ended.
 
     Raises:
         ConfigError: it is not a number.
     """
     before = asked(request, "before")
     if before and not (before.isascii() and before.isdecimal() and len(before) < 19):
-        raise ConfigError(f"`before` is a place in the list, a whole number, and was {before[:40]!r}")
+        raise ConfigError(f"`before` should be a whole number, but was {before[:40]!r}")
     return int(before) if before else None
 
 
 def form(request: Request) -> dict[str, str]:
-    """The fields of a form, with plain line ends."""
+    """The fields of a form, with line feeds as line ends."""
     fields: dict[str, str] = request.scope.get(FORM, {})
     return {name: text.replace("\r\n", "\n").replace("\r", "\n") for name, text in fields.items()}
 
 
 def partial(request: Request) -> bool:
-    """Whether the script asks for the lines of a list alone."""
+    """Whether the script asks only for the lines of a list."""
     return request.headers.get("hx-request-type") == "partial"

@@ -1,6 +1,6 @@
-"""Snapshots on the page: names for states of a pool, what changed between two, and the way back.
+"""Snapshots on the page: names for states of a pool, the differences between two states, and rollback.
 
-Always holds: going back writes new versions, asks first, and is made by "person", with the name of the token.
+Always holds: a rollback asks first, writes new versions, and is signed by "person" with the token's name.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
     from seasoned.types import Lesson
 
-_SHOWN = 100  # lessons of each part of a difference
-_COMPARED = 2000  # lessons that are looked at for one
+_MAX_SHOWN = 100  # lessons of each part of a difference
+_MAX_COMPARED = 2000  # lessons of a difference
 
 
 def snapshot_list(request: Request) -> Response:
@@ -36,25 +36,25 @@ def snapshot_list(request: Request) -> Response:
 
 def add_snapshot(request: Request) -> Response:
     """Name the present state of a pool."""
-    store, given = site_of(request).store, form(request)
-    scope = given.get("scope", "")
+    store, fields = site_of(request).store, form(request)
+    scope = fields.get("scope", "")
     if scope not in store.scopes():
-        raise ConfigError(f"there is no pool {scope[:80]!r} in this store; choose one of the list")
-    why = mask(" ".join(given.get("why", "").split()))[:500]
-    store.add_snapshot(scope, checked_snapshot_name(given.get("name", "")), who=visitor(request).signed, why=why)
+        raise ConfigError(f"there is no pool {scope[:80]!r} in this store; choose one from the list")
+    why = mask(" ".join(fields.get("why", "").split()))[:500]
+    store.add_snapshot(scope, checked_snapshot_name(fields.get("name", "")), who=visitor(request).signed, why=why)
     return redirect("/snapshots", scope=scope, done="snapshot")
 
 
 def diff_page(request: Request) -> Response:
-    """What led from one state of a pool to another."""
+    """The difference between two states of a pool."""
     store = site_of(request).store
     scope, before, after = asked(request, "scope"), asked(request, "before"), asked(request, "after") or NOW
     snapshots = {one.name: one.change for one in store.snapshots(scope)}
     more = False
-    if after == NOW and before in snapshots:  # the usual case, and quick however many lessons there are
-        written = pages.changed_since(store, scope, snapshots[before], _COMPARED + 1)
-        more = len(written) > _COMPARED
-        changes = difference(_there(old for old, _ in written), _there(new for _, new in written))
+    if after == NOW and before in snapshots:  # the usual case, which reads only changed lessons
+        written = pages.changed_since(store, scope, snapshots[before], _MAX_COMPARED + 1)
+        more = len(written) > _MAX_COMPARED
+        changes = difference(_existing(old for old, _ in written), _existing(new for _, new in written))
     else:
         changes = difference(store.lessons_at(scope, before), store.lessons_at(scope, after))
     return show(
@@ -66,24 +66,24 @@ def diff_page(request: Request) -> Response:
         now=NOW,
         names=list(snapshots),
         more=more,
-        compared=_COMPARED,
-        added=changes.added[:_SHOWN],
-        removed=changes.removed[:_SHOWN],
-        changed=changes.changed[:_SHOWN],
+        compared=_MAX_COMPARED,
+        added=changes.added[:_MAX_SHOWN],
+        removed=changes.removed[:_MAX_SHOWN],
+        changed=changes.changed[:_MAX_SHOWN],
         totals=(len(changes.added), len(changes.removed), len(changes.changed)),
-        shown=_SHOWN,
+        shown=_MAX_SHOWN,
     )
 
 
-def _there(lessons: Iterable[Lesson | None]) -> list[Lesson]:
+def _existing(lessons: Iterable[Lesson | None]) -> list[Lesson]:
     return [lesson for lesson in lessons if lesson is not None and lesson.status != "deleted"]
 
 
 def rollback(request: Request) -> Response:
-    """Bring back a state of a pool."""
-    store, given = site_of(request).store, form(request)
-    if given.get("sure") != "on":
-        raise ConfigError("going back changes many lessons at once: tick the box that says so")
-    scope, when = given.get("scope", ""), given.get("when", "")
+    """Restore an earlier state of a pool."""
+    store, fields = site_of(request).store, form(request)
+    if fields.get("sure") != "on":
+        raise ConfigError("a rollback changes many lessons at once: tick the box to confirm it")
+    scope, when = fields.get("scope", ""), fields.get("when", "")
     store.rollback(scope, when, who=visitor(request).signed, why=f"rolled back to {when} on the page")
     return redirect("/lessons", scope=scope, done="rolled")

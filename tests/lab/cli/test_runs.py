@@ -145,7 +145,7 @@ def test_a_run_in_its_own_folder_can_be_resumed(cli, two, monkeypatch, folder):
 def test_names_that_fit_none_or_several(cli, two):
     for words, says in (
         (("path", "three"), "there is no run 'three' in runs"),
-        (("show", "-"), "fits 2 runs"),
+        (("show", "-"), "matches 2 runs"),
         (("show", "x" * 300), "no run"),
     ):
         done = cli("runs", *words)

@@ -1,4 +1,4 @@
-"""Run by alembic: migrates over the connection, and in the transaction, that the opening store hands in."""
+"""Alembic runs this file: it migrates in the transaction of the store that is being opened."""
 
 from alembic import context
 

@@ -1,4 +1,4 @@
-"""For Memory: which change of its scope wrote a state of a lesson, snapshots, what was learned from, and leases."""
+"""Memory: the scope's change of each state of a lesson, snapshots, marks of learning, and leases."""
 
 from alembic import op
 from sqlalchemy import Column, Float, ForeignKey, Integer, Text
@@ -10,7 +10,7 @@ depends_on = None
 
 
 def upgrade() -> None:
-    # What was written before there were snapshots counts as older than all of them.
+    # States from before this migration count as older than all snapshots.
     op.add_column("lesson_history", Column("change", Integer, nullable=False, server_default="0"))
     op.create_table(
         "snapshots",

@@ -1,4 +1,4 @@
-"""Marks of scopes in a table of their own: until now they were replies in the journal that no model gave."""
+"""A table for marks, which were stored as replies in the journal before."""
 
 import json
 from typing import Any
@@ -24,17 +24,18 @@ def upgrade() -> None:
     for ending in ("/learned", "/replaced", "/judged"):
         named = journal.select().where(journal.c.scope.endswith(ending))
         for row in op.get_bind().execute(named).all():
-            found = _mark(row.scope, row.key, row.body)
-            if found is not None:
-                scope, name, value = found
-                kept = {"scope": scope, "name": name, "at": row.created, "value": json.dumps(value, ensure_ascii=False)}
-                op.get_bind().execute(marks.insert(), kept)
+            mark = _mark(row.scope, row.key, row.body)
+            if mark is not None:
+                scope, name, value = mark
+                text = json.dumps(value, ensure_ascii=False)
+                mark_row = {"scope": scope, "name": name, "at": row.created, "value": text}
+                op.get_bind().execute(marks.insert(), mark_row)
                 old = journal.delete().where(journal.c.scope == row.scope, journal.c.key == row.key)
                 op.get_bind().execute(old)
 
 
 def _mark(scope: str, key: str, body: str) -> tuple[str, str, Any] | None:
-    """Scope, name and value of what a reply stood for; None where it is a reply, or cannot be read."""
+    """The scope, name and value of a mark that was stored as a reply; None for other rows."""
     try:
         reply = json.loads(body)
         text, value = reply["text"], reply["parsed"]
