@@ -5,6 +5,7 @@ from sqlalchemy import create_engine, make_url, text
 
 from seasoned.errors import StoreError
 from seasoned.memory import Memory
+from seasoned.store import access, schema
 from seasoned.store.access import allow
 from seasoned.store.sql import Store
 
@@ -41,6 +42,10 @@ def test_a_role_sees_its_namespaces_alone_in_every_table(roles, postgres):
         assert [lesson.text for lesson in mine.recall("an answer").lessons] == ["ann likes short answers"]
         with mine.attempt("greet") as attempt:
             attempt.finish(success=True)
+        with mine.attempt("greet politely") as attempt:
+            later = attempt.finish(success=None)
+        mine.outcome(later.id, True)
+        mine.learn()
         mine.add("ann sleeps late")
         assert mine.store.scopes() == ["memory/ann"]
         with pytest.raises(StoreError):
@@ -56,6 +61,11 @@ def test_a_role_sees_its_namespaces_alone_in_every_table(roles, postgres):
     with Store(as_role(postgres, bob).render_as_string(hide_password=False)) as theirs:
         assert theirs.lessons() == []
     assert len(store.lessons()) == 3  # the owner sees all
+
+
+def test_every_table_has_a_rule_or_is_the_owners():
+    own = {"seasoned_version", "seasoned_access"}
+    assert set(schema.metadata.tables) - own == {*access._RULES, *access._OWNER_ONLY}
 
 
 def test_what_was_allowed_is_replaced(roles, postgres):

@@ -27,6 +27,7 @@ _RULES = {
     "lesson_sources": _LESSON,
     "lesson_uses": _ATTEMPT,
     "learned": _ATTEMPT,
+    "waiting": _ATTEMPT,
     "vectors": "owner NOT IN ('lesson', 'trajectory') OR EXISTS (SELECT 1 FROM lessons WHERE lessons.id = vectors.id) "
     "OR EXISTS (SELECT 1 FROM trajectories WHERE trajectories.id = vectors.id)",
     "leases": "true",
