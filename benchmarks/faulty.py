@@ -42,7 +42,11 @@ class Chat(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         """Answer a request, or set the state."""
-        body = self.rfile.read(int(self.headers["Content-Length"]))
+        length = int(self.headers["Content-Length"])
+        body = self.rfile.read(length)
+        if len(body) < length:  # the client was killed while it sent this, so nothing was asked
+            self.close_connection = True
+            return
         if self.path.endswith("/set"):
             _state.update(json.loads(body))
             self._send(b"{}")
