@@ -4,7 +4,7 @@
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo install test check docs docs-site release bench faults lock clean
+.PHONY: help demo install native test check docs docs-site release bench faults lock clean
 
 VENV := .venv
 PY := $(VENV)/bin/python
@@ -32,6 +32,10 @@ demo: $(VENV)/.demo  ## install what the demo needs, then watch an agent learn (
 
 install: $(VENV)/.dev  ## install everything for working on Seasoned into .venv
 	@echo "Seasoned is installed: $(VENV)/bin/seasoned --help"
+
+native: $(VENV)/.dev  ## build llama.cpp for this processor instead of the wheel (CMake, a C++ compiler, Rust; some 20 minutes)
+	@$(PIP) install --no-deps --force-reinstall --no-binary xllamacpp \
+		"xllamacpp==$$($(PY) -c 'from importlib.metadata import version; print(version("xllamacpp"))')"
 
 test: $(VENV)/.dev  ## run all tests, on up to four cores
 	@$(PY) -m pytest -n auto --maxprocesses=4 --dist worksteal $(ARGS)
