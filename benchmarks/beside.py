@@ -13,9 +13,7 @@ import os
 import statistics
 import subprocess
 import sys
-import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -23,15 +21,16 @@ from typing import Any
 
 import numpy as np
 from calls import answering
-from programs import ROOT, weight
+from programs import ROOT, start_seconds, weight
 from rich.console import Console
 from rich.table import Table
 from samples import texts
-from side_rows import rows
+from timing import machine
 
 from seasoned.embed.hashing import HashingEmbedder
 from seasoned.types import now
 
+Column = Mapping[str, Any]
 RESULTS = Path(__file__).with_name("beside.json")
 WORK = Path(__file__).with_name("beside") / "work.py"
 DIM = 256
@@ -83,7 +82,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             python = Path(sys.executable)
             if not args.here:
                 python, facts = prepare(args.envs, peer, args.python)
-                results[peer.name] = {**facts, "import": _starts(python, peer.module, 5)}
+                bare, full = start_seconds(python, ("pass", f"import {peer.module}"), 5, **_QUIET)
+                beyond = [b - a for a, b in zip(bare, full, strict=True)]
+                results[peer.name] = {**facts, "import": beyond}
             for size in args.sizes:
                 print(f"{peer.name}: {size:,} lessons ..", file=sys.stderr, flush=True)
                 more = size == args.sizes[0]
@@ -126,7 +127,8 @@ def _material(folder: Path, args: argparse.Namespace, url: str) -> dict[str, Any
 
 def _work(python: Path, peer: Peer, job: dict[str, Any], budget: float) -> dict[str, Any]:
     """Do one job in its own process; if it fails or takes too long, return the reason."""
-    with _folder(Path(job["folder"])) as folder:
+    with TemporaryDirectory(dir=job["folder"]) as name:
+        folder = Path(name)
         job_file, result = folder / "job.json", folder / "result.json"
         job_file.write_text(json.dumps({**job, "folder": str(folder), "budget": budget}), encoding="utf-8")
         command = [str(python), str(WORK), peer.side, str(job_file), str(result)]
@@ -148,26 +150,6 @@ def _work(python: Path, peer: Peer, job: dict[str, Any], budget: float) -> dict[
         return {"wanted": job["size"], **json.loads(result.read_text(encoding="utf-8"))}
 
 
-@contextmanager
-def _folder(inside: Path) -> Iterator[Path]:
-    with TemporaryDirectory(dir=inside) as folder:
-        yield Path(folder)
-
-
-def _starts(python: Path, module: str, repeats: int) -> list[float]:
-    """Seconds of an import beyond the bare interpreter's start, both started in turn."""
-    taken = []
-    for turn in range(repeats + 1):
-        spent = []
-        for program in ("pass", f"import {module}"):
-            began = time.perf_counter()
-            subprocess.run([str(python), "-c", program], check=True, env={**os.environ, **_QUIET})
-            spent.append(time.perf_counter() - began)
-        if turn:  # the first start warms the disk cache
-            taken.append(spent[1] - spent[0])
-    return taken
-
-
 def _count_hits(results: dict[str, dict[str, Any]], vectors: Path, text_file: Path, queries: list[str]) -> None:
     """Add to each search how many of the ten nearest it found."""
     known = json.loads(text_file.read_text(encoding="utf-8"))
@@ -186,8 +168,6 @@ def _count_hits(results: dict[str, dict[str, Any]], vectors: Path, text_file: Pa
 
 
 def _report(args: argparse.Namespace, results: dict[str, dict[str, Any]]) -> int:
-    from run import machine
-
     table = Table(title="Beside other memory products", title_justify="left", pad_edge=False)
     table.add_column("what")
     for name in results:
@@ -202,6 +182,93 @@ def _report(args: argparse.Namespace, results: dict[str, dict[str, Any]]) -> int
     console.print(table)
     console.print(f"{facts['cpu']}, {facts['cores']} cores, Python {facts['python']}; written to {args.out}")
     return 0
+
+
+def rows(results: Mapping[str, Column], sizes: Sequence[int]) -> list[list[str]]:
+    """The lines of the table: a label, then one cell for each library."""
+    columns = list(results.values())
+    first = str(sizes[0])
+
+    def line(what: str, cell: Callable[[Column], str]) -> list[str]:
+        return [what, *(cell(column) for column in columns)]
+
+    lines = [
+        line("installed: size, packages", _installed),
+        line("import of what is used, without the interpreter", lambda c: _time(c.get("import"), "not measured")),
+        line("store", lambda c: _of(c, first, lambda cell: str(cell["store"]))),
+    ]
+    for size in map(str, sizes):
+        big = f"{int(size):,}"
+        lines += [
+            line(f"fill with {big}, each, findable", lambda c, size=size: _of(c, size, _filled)),
+            line(f"top-10 of {big}", lambda c, size=size: _of(c, size, _searched)),
+            line(
+                f"a text for the prompt, of {big}",
+                lambda c, size=size: _of(c, size, lambda cell: _part(cell, "recall")),
+            ),
+            line(f"add one among {big}", lambda c, size=size: _of(c, size, lambda cell: _part(cell, "add"))),
+            line(f"add one and find it, {big}", lambda c, size=size: _of(c, size, lambda cell: _part(cell, "again"))),
+            line(
+                f"learn from an attempt, {big} there, above the raw client", lambda c, size=size: _of(c, size, _learned)
+            ),
+            line(f"memory with {big}, above the given", lambda c, size=size: _of(c, size, _memory)),
+        ]
+    return [
+        *lines,
+        line("model calls to learn from an attempt, prompt tokens", lambda c: _of(c, first, _calls)),
+        line("64 jobs of 100 ms on 16 threads (ideal: 400 ms)", lambda c: _of(c, first, lambda d: _part(d, "jobs"))),
+    ]
+
+
+def _installed(column: Column) -> str:
+    if "megabytes" not in column:
+        return "not measured"
+    return f"{column['megabytes']:,.0f} MB, {column['packages']}"
+
+
+def _of(column: Column, size: str, shown: Callable[[Mapping[str, Any]], str]) -> str:
+    cell = column.get(size, {"failed": "not measured"})
+    return f"failed: {cell['failed']}" if "failed" in cell else shown(cell)
+
+
+def _filled(cell: Mapping[str, Any]) -> str:
+    return _time([cell["fill"]])
+
+
+def _searched(cell: Mapping[str, Any]) -> str:
+    exact = "" if cell.get("of_ten", 10) > 9.99 else f" ({cell['of_ten']:.1f} of the ten)"
+    return f"{_time(cell['search'])}{exact}{_fewer(cell)}"
+
+
+def _fewer(cell: Mapping[str, Any]) -> str:
+    return "" if cell["size"] == cell.get("wanted", cell["size"]) else f" (only {cell['size']:,}: no time for more)"
+
+
+def _part(cell: Mapping[str, Any], name: str) -> str:
+    return _time(cell.get(name), cell["why"].get(name, "not measured"))
+
+
+def _memory(cell: Mapping[str, Any]) -> str:
+    return f"{cell['memory'] - cell['memory_given']:,.0f} MB"
+
+
+def _learned(cell: Mapping[str, Any]) -> str:
+    above = [full - bare for full, bare in zip(cell.get("learn", ()), cell.get("raw", ()), strict=True)]
+    return _time(above, cell["why"].get("learn", "not measured"))
+
+
+def _calls(cell: Mapping[str, Any]) -> str:
+    return f"{cell['calls']}, {cell['tokens']:,.0f}" if cell.get("learn") else "none"
+
+
+def _time(seconds: Sequence[float] | None, missing: str = "") -> str:
+    if not seconds:
+        return missing
+    taken = statistics.median(seconds)
+    for unit, scale, below in (("us", 1e6, 1e-3), ("ms", 1e3, 1.0)):
+        if taken < below:
+            return f"{taken * scale:.3g} {unit}" if taken * scale < 100 else f"{taken * scale:,.0f} {unit}"
+    return f"{taken:.3g} s"
 
 
 def _parse_args(arguments: Sequence[str] | None) -> argparse.Namespace:

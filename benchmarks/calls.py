@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from functools import partial
 from itertools import count
@@ -18,14 +17,13 @@ from typing import Any, Literal
 
 import openai
 from samples import fresh_store, notes
-from timing import Figure, Sizes, above
+from timing import Figure, Sizes, above, in_turn
 
 from seasoned import loop
-from seasoned.agents.dialogue import Dialogue
 from seasoned.lab.benchmarks import load_benchmark
 from seasoned.lab.run.conditions import dialogue
-from seasoned.lab.run.episode import Session, episode
 from seasoned.lab.run.keys import EpisodeKey
+from seasoned.lab.run.part import Session
 from seasoned.lab.run.recipe import Recipe, make_recipe
 from seasoned.lab.run.settings import Limits
 from seasoned.llm.budget import Budget, Metered
@@ -46,6 +44,16 @@ def answering(pause: float = 0.0, program: Path = _SERVER) -> Iterator[str]:
     ) as server:
         assert server.stdout is not None
         yield f"http://127.0.0.1:{server.stdout.readline().strip()}/v1"  # the end of the block closes its stdin
+
+
+@contextmanager
+def answering_model(pause: float = 0.0, told: object = None) -> Iterator[OpenAIChat]:
+    """A model on such a server, which gives the message `told`, if any, as each answer."""
+    with answering(pause) as url, closing(OpenAIChat("m", base_url=url, max_retries=0)) as model:
+        if told is not None:
+            with openai.OpenAI(base_url=url, api_key="none", max_retries=0) as client:
+                client.put("/told", body=told, cast_to=object)
+        yield model
 
 
 def figures(sizes: Sizes) -> list[Figure]:
@@ -69,72 +77,46 @@ def _single(sizes: Sizes, raw: openai.OpenAI, model: OpenAIChat, store: Store) -
     def wrapped() -> None:
         kept.chat(_case(prompt, next(number)), max_tokens=80)
 
-    bare, full = _in_turn(plain, wrapped, sizes.repeats, sizes.calls)
+    bare, full = in_turn((plain, wrapped), sizes.repeats, inner=sizes.calls)
     what = f"a call above raw: metered, journalled, {sizes.lessons:,} lessons in the store"
     return [Figure("a call of the raw openai client", bare), above(what, bare, full, target=1e-3)]
 
 
 def _episodes(sizes: Sizes, raw: openai.OpenAI, model: OpenAIChat, store: Store) -> list[Figure]:
     """A test episode of EMOJI in the guided dialogue, with recall among 10,000 notes and its record."""
+    session, number = _session(model, store), count()
+    return [_episode(on, sizes, raw, session, number) for on in ("thought", "question")]
+
+
+def _episode(
+    on: Literal["thought", "question"], sizes: Sizes, raw: openai.OpenAI, session: Session, number: count[int]
+) -> Figure:
     benchmark = load_benchmark("emoji", {"symbols": "codes"}, seed=0)
-    session = _session(model, store)
-    keys = [note.key for note in store.lessons("bench", limit=400)]
-    task, number = benchmark.test[0], count()
+    make_agent = partial(dialogue, _recipe(on), benchmark, training=())
+    method, pool = ExpNote(k=5, on=on), ExperiencePool(session.store, "bench", read_only=True)
+    keys = [note.key for note in session.store.lessons("bench", limit=400)]
+    task = benchmark.test[0]
     tasks = _tasks(task, 2 * (2 + (sizes.repeats + 1) * sizes.calls), keys)
-    results: list[Figure] = []
-    moments: tuple[Literal["thought", "question"], ...] = ("thought", "question")
-    for on in moments:
-        make_agent = partial(dialogue, _recipe(on), benchmark, training=())
-        method = ExpNote(k=5, on=on)
-        pool = ExperiencePool(store, "bench", read_only=True)
-        made: list[Trajectory] = []
 
-        def attempt(
-            make_agent: partial[Dialogue] = make_agent,
-            method: ExpNote = method,
-            pool: ExperiencePool = pool,
-            made: list[Trajectory] = made,
-        ) -> None:
-            turn = next(number)
-            fresh = tasks[turn % len(tasks)]
-            key = EpisodeKey("s0f0", "bench", str(turn))
+    def attempt() -> Trajectory:
+        turn = next(number)
+        fresh = tasks[turn % len(tasks)]
+        key = EpisodeKey("s0f0", "bench", str(turn))
+        agent = make_agent(llm=session.journaled(str(key), session.meter(), turns=True))
+        with closing(benchmark.make_env(False)) as env:
+            made = loop.attempt(agent, env, fresh, partial(loop.recall, method, fresh, pool))
+        session.record(key, "out", made)
+        return made
 
-            def act() -> Trajectory:
-                agent = make_agent(llm=session.journaled(str(key), session.meter(), turns=True))
-                with closing(benchmark.make_env(False)) as env:
-                    return loop.attempt(agent, env, fresh, partial(loop.recall, method, fresh, pool))
+    requests = _requests(attempt(), task.data["choices"])
 
-            made[:] = [episode(session, key, "out", act, {})]
+    def plain() -> None:
+        for request in requests:
+            _create(raw, **request)
 
-        attempt()
-        requests = _requests(made[0], task.data["choices"])
-
-        def plain(requests: Sequence[dict[str, Any]] = requests) -> None:
-            for request in requests:
-                _create(raw, **request)
-
-        spent = _in_turn(plain, attempt, sizes.repeats, max(1, sizes.calls // len(requests)), len(requests))
-        what = f"a call above raw: whole EMOJI episode, notes for the {on}"
-        results.append(above(what, *spent, target=1e-3))
-    return results
-
-
-def _in_turn(
-    plain: Callable[[], None], wrapped: Callable[[], None], repeats: int, times: int, calls: int = 1
-) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """Mean seconds per call of both, for each repeat. Both run `times` per repeat, in turn, with `calls` per run."""
-    bare, full = [], []
-    for repeat in range(repeats + 1):
-        spent = [0.0, 0.0]
-        for _ in range(times):
-            for side, work in enumerate((plain, wrapped)):
-                began = time.perf_counter()
-                work()
-                spent[side] += time.perf_counter() - began
-        if repeat:  # the first repeat opens connections and fills caches
-            bare.append(spent[0] / (times * calls))
-            full.append(spent[1] / (times * calls))
-    return tuple(bare), tuple(full)
+    times, each = max(1, sizes.calls // len(requests)), len(requests)
+    spent = [tuple(one / each for one in side) for side in in_turn((plain, attempt), sizes.repeats, inner=times)]
+    return above(f"a call above raw: whole EMOJI episode, notes for the {on}", *spent, target=1e-3)
 
 
 def _session(model: OpenAIChat, store: Store) -> Session:

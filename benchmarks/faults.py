@@ -11,34 +11,29 @@ import argparse
 import json
 import logging
 import os
-import platform
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")  # since processes are forked
 
 import killing
 import malformed
 from calls import answering
+from crowd import counted
+from samples import fresh_address
+from timing import machine
 
 from seasoned.errors import MissingExtraError, StoreError
-from seasoned.store.server import postgres_in
-from seasoned.store.sql import Store
 from seasoned.types import now
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 RESULTS = Path(__file__).with_name("faults.json")
 PAGE = Path(__file__).parent.parent / "docs" / "reliability.md"
 BEGIN, END = "<!-- faults -->", "<!-- end of faults -->"
-_WRITER = Path(__file__).with_name("crowd.py")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -49,11 +44,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     groups: dict[str, Callable[[Path], list[dict[str, Any]]]] = {
         "runs": lambda folder: killing.runs(folder, args.kills),
         "changes": lambda folder: killing.changes(folder, max(args.kills // 4, 1)),
-        "memories": lambda folder: [killing.memories(folder, max(args.kills // 4, 1))],
+        "memories": lambda folder: [killing.memories(folder, max(args.kills // 4, 1), args.attempts)],
         "servers": lambda folder: [failing(folder, args.episodes)],
         "replies": lambda folder: [malformed.replies(args.replies), malformed.lengths(args.longest)],
         "disk": lambda folder: [full_disk(folder)],
-        "crowd": lambda folder: crowd(folder, args.writers, args.threads),
+        "crowd": lambda folder: crowd(args.writers, args.threads),
     }
     if args.only and args.only not in groups:
         print(f"there is no group {args.only!r}; there are {', '.join(groups)}", file=sys.stderr)
@@ -64,9 +59,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
             print(f"counting: {name} ..", file=sys.stderr, flush=True)
             with TemporaryDirectory(prefix="seasoned-faults-") as folder:
                 rows += count(Path(folder))
-    facts = {"cores": os.cpu_count(), "system": platform.platform(), "python": platform.python_version()}
     options = {name: value for name, value in vars(args).items() if name in ("kills", "replies", "episodes")}
-    result = {"at": now(), "seconds": round(time.monotonic() - began), "asked": options, "machine": facts, "rows": rows}
+    result = {
+        "at": now(),
+        "seconds": round(time.monotonic() - began),
+        "asked": options,
+        "machine": machine(),
+        "rows": rows,
+    }
     args.out.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
     print(table(result))
     if args.write:
@@ -147,44 +147,23 @@ def full_disk(folder: Path) -> dict[str, Any]:
     return {**row, "said": message.replace(str(small), ".."), "ok": bool(good)}
 
 
-def crowd(folder: Path, writers: int, threads: int) -> list[dict[str, Any]]:
+def crowd(writers: int, threads: int) -> list[dict[str, Any]]:
     """Processes of many threads that record and recall in one store: a file, and Postgres if it is installed."""
     rows = []
-    with ExitStack() as stack:
-        for kind in ("SQLite", "Postgres"):
-            try:
-                where = str(folder / "crowd.db") if kind == "SQLite" else stack.enter_context(_postgres())
-            except MissingExtraError as error:
-                rows.append({"what": f"a crowd on {kind}", "counted": f"not: {error}", "ok": True})
-                continue
-            rows.append(_crowd(kind, where, writers, threads))
+    for kind in ("SQLite", "Postgres"):
+        try:
+            with fresh_address(kind) as where:
+                counts = counted(where, writers, threads, 10)
+        except MissingExtraError as error:
+            rows.append({"what": f"a crowd on {kind}", "counted": f"not: {error}", "ok": True})
+            continue
+        waits = counts.waits
+        row = {"what": f"{writers} processes x {threads} threads on {kind}", "attempts": counts.stored}
+        row |= {"lost": counts.lost, "failed": counts.failed, "problems": counts.problems}
+        row |= {"p50 ms": round(1e3 * waits[len(waits) // 2]), "p99 ms": round(1e3 * waits[len(waits) * 99 // 100])}
+        good = not (counts.lost or counts.failed or counts.problems)
+        rows.append({**row, "seconds": round(counts.seconds, 1), "ok": good})
     return rows
-
-
-@contextmanager
-def _postgres() -> Iterator[str]:
-    with TemporaryDirectory(prefix="seasoned-pg-") as folder, postgres_in(Path(folder) / "pg") as url:
-        yield url
-
-
-def _crowd(kind: str, where: str, writers: int, threads: int) -> dict[str, Any]:
-    Store(where).close()
-    command = [sys.executable, str(_WRITER), where, str(threads)]
-    began = time.monotonic()
-    processes = [subprocess.Popen([*command, str(n)], stdout=subprocess.PIPE, text=True) for n in range(writers)]
-    results = [json.loads(process.communicate()[0]) for process in processes]
-    seconds = time.monotonic() - began
-    with Store(where) as store:
-        kept = {one.id for one in store.trajectories("memory/default")}
-        problems = len(store.check())
-    acknowledged = [name for one in results for name in one["stored"]]
-    waits = sorted(wait for one in results for wait in one["seconds"])
-    failed = sum(one["failed"] for one in results)
-    lost = len(set(acknowledged) - kept)
-    row = {"what": f"{writers} processes x {threads} threads on {kind}", "attempts": len(acknowledged), "lost": lost}
-    row |= {"failed": failed, "problems": problems, "p50 ms": round(1e3 * waits[len(waits) // 2])}
-    row |= {"p99 ms": round(1e3 * waits[len(waits) * 99 // 100]), "seconds": round(seconds, 1)}
-    return {**row, "ok": not (lost or failed or problems)}
 
 
 def _parse_args(arguments: Sequence[str] | None) -> argparse.Namespace:
@@ -193,6 +172,7 @@ def _parse_args(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--replies", type=int, default=1_000_000, help="malformed replies for every parser")
     parser.add_argument("--longest", type=int, default=1_000_000, help="characters of the longest reply")
     parser.add_argument("--episodes", type=int, default=880, help="episodes of the run whose server fails")
+    parser.add_argument("--attempts", type=int, default=75, help="attempts of each program that shares a memory")
     parser.add_argument("--writers", type=int, default=8, help="processes that write to one store at once")
     parser.add_argument("--threads", type=int, default=64, help="threads of each of these processes")
     parser.add_argument("--only", help="one group, such as runs, servers or crowd")

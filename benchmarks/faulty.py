@@ -15,14 +15,15 @@ import random
 import re
 import socket
 import struct
-import sys
 import threading
 import time
 from collections import Counter
 from contextlib import suppress
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import ThreadingHTTPServer
 from itertools import count
 from typing import Any
+
+from loopback import Handler, completion, serve
 
 KINDS = ("429 with Retry-After", "429", "500", "503", "reset", "cut body", "HTML with 200", "no choices", "empty body")
 _state: dict[str, float] = {"pause": 0.0, "share": 0.0}
@@ -33,14 +34,10 @@ _numbers, _chance, _lock = count(), random.Random(5), threading.Lock()
 _HTML = b"<html><body><h1>Bad gateway</h1></body></html>"
 
 
-class Chat(BaseHTTPRequestHandler):
+class Chat(Handler):
     """Answers every POST with a chat completion, or with a failure."""
 
-    protocol_version = "HTTP/1.1"
-    disable_nagle_algorithm = True
-    wbufsize = -1
-
-    def do_POST(self) -> None:
+    def do_POST(self) -> None:  # noqa: N802
         """Answer a request, or set the state."""
         length = int(self.headers["Content-Length"])
         body = self.rfile.read(length)
@@ -49,7 +46,7 @@ class Chat(BaseHTTPRequestHandler):
             return
         if self.path.endswith("/set"):
             _state.update(json.loads(body))
-            self._send(b"{}")
+            self.send(b"{}")
             return
         with _lock:
             fault = _chance.choice(KINDS) if _chance.random() < _state["share"] else ""
@@ -63,16 +60,13 @@ class Chat(BaseHTTPRequestHandler):
             self._fail(fault)
             return
         message = {"role": "assistant", "content": _words(json.loads(body))}
-        choice = {"index": 0, "finish_reason": "stop", "message": message}
-        used = {"prompt_tokens": len(body) // 4, "completion_tokens": 5, "total_tokens": len(body) // 4 + 5}
-        answer = {"id": "c", "object": "chat.completion", "created": 0, "model": f"m#{number}", "choices": [choice]}
         with suppress(OSError):  # the client may be killed
-            self._send(json.dumps({**answer, "usage": used}).encode())
+            self.send(completion(message, len(body) // 4, f"m#{number}"))
 
-    def do_GET(self) -> None:
+    def do_GET(self) -> None:  # noqa: N802
         """Return the requests so far, the count of each failure, or the number of other open connections."""
         value = {"asked": _asked, "open": len(_open) - 1}.get(self.path.rpartition("/")[2], _failed)
-        self._send(json.dumps(value).encode())
+        self.send(json.dumps(value).encode())
 
     def _fail(self, fault: str) -> None:
         if fault == "reset":
@@ -80,33 +74,19 @@ class Chat(BaseHTTPRequestHandler):
             self.connection.close()
             self.close_connection = True
         elif fault == "cut body":
-            self._send(b'{"choices": [{"message": {"con', length=500)
+            self.send(b'{"choices": [{"message": {"con', length=500)
             self.close_connection = True
         elif fault[:3] in ("429", "500", "503"):
             more = {"Retry-After": "0.2"} if "Retry-After" in fault else {}
-            self._send(b'{"error": {"message": "on purpose"}}', int(fault[:3]), **more)
+            self.send(b'{"error": {"message": "on purpose"}}', int(fault[:3]), **more)
         else:
-            self._send({"no choices": b'{"id": "c", "choices": []}', "empty body": b""}.get(fault, _HTML))
-
-    def _send(self, body: bytes, status: int = 200, length: int | None = None, **headers: str) -> None:
-        self.send_response(status)
-        for name, value in headers.items():
-            self.send_header(name, value)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(body) if length is None else length))
-        self.end_headers()
-        self.wfile.write(body)
-        self.wfile.flush()
-
-    def log_message(self, format: str, *args: Any) -> None:
-        """Log nothing."""
+            self.send({"no choices": b'{"id": "c", "choices": []}', "empty body": b""}.get(fault, _HTML))
 
 
 class Server(ThreadingHTTPServer):
     """Keeps the open connections; accepts them in the order in which they were made."""
 
     request_queue_size = 512
-    daemon_threads = True
 
     def process_request(self, request: Any, client_address: Any) -> None:
         """Count the connection, then answer in a thread."""
@@ -158,14 +138,5 @@ def _two(chance: random.Random) -> str:
     return " and ".join(chance.sample(words, 2))
 
 
-def main() -> None:
-    """Serve until standard input ends."""
-    server = Server(("127.0.0.1", 0), Chat)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    print(server.server_address[1], flush=True)
-    sys.stdin.read()
-    server.shutdown()
-
-
 if __name__ == "__main__":
-    main()
+    serve(Server(("127.0.0.1", 0), Chat))

@@ -13,13 +13,14 @@ import random
 import shutil
 import signal
 import sqlite3
-import sys
 import time
-import traceback
 import urllib.request
 from collections import Counter
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import closing, suppress
+from functools import partial
+from multiprocessing import get_context
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
@@ -27,8 +28,8 @@ from calls import answering
 from samples import texts
 
 from seasoned.lab.run.experiment import Stage, run
-from seasoned.lab.run.outputs import read_summary
 from seasoned.lab.run.recipe import Recipe, make_recipe
+from seasoned.lab.run.rundir import read_summary
 from seasoned.memory import Memory
 from seasoned.memory.screened import ScreenedPool
 from seasoned.store import check
@@ -125,48 +126,24 @@ def killed(work: Callable[[], None], seconds: float, most: int, server: Server |
     """
     kills = 0
     while True:
-        child = _fork(work)
+        child = _forked(work)
         if kills < most:
-            end = time.monotonic() + _chance.uniform(0, seconds)
-            while time.monotonic() < end and not _ended(child):
-                time.sleep(0.002)
-            if child not in _done:
-                os.kill(child, signal.SIGKILL)
-        status = _done.pop(child, None)
-        status = os.waitpid(child, 0)[1] if status is None else status
+            child.join(_chance.uniform(0, seconds))
+            child.kill()
+        child.join()
         if server is not None:
             server.settle()
-        if status == 0:
+        if child.exitcode == 0:
             return kills
-        if status != signal.SIGKILL:
-            raise RuntimeError(f"the work failed by itself, with status {status}")
+        if child.exitcode != -signal.SIGKILL:
+            raise RuntimeError(f"the work failed by itself, with status {child.exitcode}")
         kills += 1
 
 
-_done: dict[int, int] = {}
-
-
-def _ended(child: int) -> bool:
-    ended, status = os.waitpid(child, os.WNOHANG)
-    if ended:
-        _done[child] = status
-    return bool(ended)
-
-
-def _fork(work: Callable[[], None]) -> int:
-    sys.stdout.flush()
-    child = os.fork()
-    if child:
-        return child
-    code = 1
-    try:
-        work()
-        code = 0
-    except BaseException:
-        traceback.print_exc()
-    finally:
-        sys.stderr.flush()
-        os._exit(code)
+def _forked(work: Callable[[], None]) -> BaseProcess:
+    child = get_context("fork").Process(target=work)
+    child.start()
+    return child
 
 
 def alone(work: Callable[[], None]) -> float:
@@ -199,11 +176,9 @@ def paid_twice(server: Server, folder: Path, since: int = 0) -> dict[str, int]:
 
 def journalled(folder: Path) -> set[int]:
     """The numbers of the replies in the journal."""
-    with sqlite3.connect(folder / "store.db") as connection:
+    with closing(sqlite3.connect(folder / "store.db")) as connection:
         rows = connection.execute("SELECT json_extract(body, '$.model') FROM journal WHERE key NOT LIKE '%/asked'")
-        kept = {int(name.partition("#")[2]) for (name,) in rows if "#" in (name or "")}
-    connection.close()
-    return kept
+        return {int(name.partition("#")[2]) for (name,) in rows if "#" in (name or "")}
 
 
 def runs(folder: Path, kills: int) -> list[dict[str, Any]]:
@@ -213,7 +188,7 @@ def runs(folder: Path, kills: int) -> list[dict[str, Any]]:
         settings = recipe(url, seeds=[0, 1] if kills < 50 else [0, 1, 2, 3])
         server = Server(url)
         server.set(pause=0.01)
-        seconds = alone(lambda: start(settings, folder / "right"))
+        seconds = alone(partial(start, settings, folder / "right"))
         right, number, total = outcome(folder / "right"), 0, Counter[str]()
     while total["kills"] < kills:
         number += 1
@@ -222,7 +197,7 @@ def runs(folder: Path, kills: int) -> list[dict[str, Any]]:
             server.set(pause=0.01)
             place, same = folder / f"run{number}", recipe(url, seeds=settings.seeds)
             most = min(kills - total["kills"], max(kills // 5, 1))
-            total["kills"] += killed(lambda same=same, place=place: start(same, place), seconds / 3, most, server)  # type: ignore[misc]
+            total["kills"] += killed(partial(start, same, place), seconds / 3, most, server)
             result = outcome(place)
             total.update(paid_twice(server, place))
         total["lost"] += len(right["episodes"].keys() - result["episodes"].keys())
@@ -240,16 +215,16 @@ def _learning(folder: Path, kills: int) -> dict[str, Any]:
     with answering(program=SERVER) as url:
         server, settings = Server(url), recipe(url, conditions=["expel", "erl", "expnote"])
         server.set(pause=0.01)
-        alone(lambda: start(settings, folder / "gathered", "gather"))
+        alone(partial(start, settings, folder / "gathered", "gather"))
         shutil.copytree(folder / "gathered", folder / "taught")
-        seconds = alone(lambda: start(settings, folder / "taught", "learn"))
+        seconds = alone(partial(start, settings, folder / "taught", "learn"))
         right, number = outcome(folder / "taught"), 0
         while total["kills"] < kills:
             number += 1
             place = folder / f"learn{number}"
             shutil.copytree(folder / "gathered", place)
             since, most = 1 + max(number for number, _ in server.asked()), min(kills - total["kills"], 10)
-            total["kills"] += killed(lambda place=place: start(settings, place, "learn"), seconds / 2, most, server)  # type: ignore[misc]
+            total["kills"] += killed(partial(start, settings, place, "learn"), seconds / 2, most, server)
             result = outcome(place)
             total["other lessons"] += result["lessons"] != right["lessons"]
             total["problems"] += len(result["problems"])
@@ -298,7 +273,7 @@ def _rollback(folder: Path, kills: int) -> dict[str, Any]:
         with Memory(path, method="expnote", embedder=None) as memory:
             return [*sorted(one.text for one in memory.lessons()), *memory.store.check()]
 
-    return _again("rollback", folder, kills, work, contents, path, whole=True)
+    return _again("rollback", folder, kills, work, contents, path)
 
 
 def _repair(folder: Path, kills: int) -> dict[str, Any]:
@@ -318,7 +293,7 @@ def _repair(folder: Path, kills: int) -> dict[str, Any]:
         with Store(path) as store:
             return [*sorted(one.model_dump_json() for one in store.lessons("memory/default")), *store.check()]
 
-    return _again("doctor --repair", folder, kills, work, contents, path, whole=True)
+    return _again("doctor --repair", folder, kills, work, contents, path)
 
 
 def _again(
@@ -328,10 +303,8 @@ def _again(
     work: Callable[[Path], None],
     contents: Callable[[Path], list[str]],
     source: Path | None = None,
-    *,
-    whole: bool = False,
 ) -> dict[str, Any]:
-    """Kill work on copies of a store; with `whole`, each kill must leave all of it done or nothing."""
+    """Kill work on copies of a store; a kill of a rollback must leave all of it done or nothing."""
     total: Counter[str] = Counter()
     name = "".join(filter(str.isalnum, what))
 
@@ -342,49 +315,48 @@ def _again(
         return path
 
     first = copy(0)
-    before = contents(first) if source is not None and what == "rollback" else None
-    seconds = alone(lambda: work(first))
+    before = contents(first) if what == "rollback" else None
+    seconds = alone(partial(work, first))
     right, number = contents(first), 0
     while total["kills"] < kills:
         number += 1
         path = copy(number)
-        done = False
         for _ in range(5):
-            if done or total["kills"] >= kills:
-                break
             try:
-                total["kills"] += killed(lambda path=path: work(path), 1.2 * seconds, 1)  # type: ignore[misc]
+                total["kills"] += killed(partial(work, path), 1.2 * seconds, 1)
             except RuntimeError:
                 total["failed"] += 1
             now = contents(path)
-            done = now == right
-            total["in between"] += whole and not done and before is not None and now != before
-        total["other ends"] += contents(path) != right
+            total["in between"] += before is not None and now not in (before, right)
+            if now == right or total["kills"] >= kills:
+                break
+        total["other ends"] += now != right
     return _row(what, total, runs=number, things=len(right))
 
 
-def memories(folder: Path, kills: int, programs: int = 4, attempts: int = 75) -> dict[str, Any]:
-    """Kill programs that record into one memory and learn from it; no acknowledged attempt may be lost."""
+def memories(folder: Path, kills: int, attempts: int) -> dict[str, Any]:
+    """Kill four programs that each record `attempts` into one memory and learn; no acknowledged attempt may be lost."""
     path, total = folder / "shared.db", Counter[str]()
     Store(path).close()
     with answering(program=SERVER) as url:
         server = Server(url)
         server.set(pause=0.01)
         os.environ.update(OPENAI_BASE_URL=url, OPENAI_API_KEY="none")
-        tails = [folder / f"acknowledged{n}" for n in range(programs)]
-        processes = {n: _fork(lambda n=n: _remember(path, tails[n], attempts)) for n in range(programs)}  # type: ignore[misc]
+        tails = [folder / f"acknowledged{n}" for n in range(4)]
+        works = [partial(_remember, path, tail, attempts) for tail in tails]
+        processes = {n: _forked(work) for n, work in enumerate(works)}
         while processes:
             time.sleep(_chance.uniform(0.05, 0.6))
             for n, child in list(processes.items()):
-                if _ended(child):
-                    total["failed"] += _done.pop(child) != 0
+                if not child.is_alive():
+                    total["failed"] += child.exitcode != 0
                     del processes[n]
             if processes and total["kills"] < kills:
                 n = _chance.choice(sorted(processes))
-                os.kill(processes[n], signal.SIGKILL)
-                os.waitpid(processes[n], 0)
+                processes[n].kill()
+                processes[n].join()
                 total["kills"] += 1
-                processes[n] = _fork(lambda n=n: _remember(path, tails[n], attempts))  # type: ignore[misc]
+                processes[n] = _forked(works[n])
         with Memory(path, llm="m", embedder=None, learn="manual") as memory:
             memory.learn()
             kept = [one.id for one in memory.store.trajectories(memory.pool.scope)]

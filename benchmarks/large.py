@@ -1,7 +1,6 @@
-"""Figures of many lessons, many threads and the start of a process, with their targets.
+"""Figures of many lessons and of the first recall of a process, with their targets.
 
-Always holds: a store is real, in a file or in Postgres; the start of a process is measured in a fresh one; if the ideal
-is known, the figure is relative to it.
+Always holds: a store is a real file; the first recall is measured in a fresh process.
 """
 
 from __future__ import annotations
@@ -11,32 +10,22 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import contextmanager
 from functools import partial
 from itertools import count, cycle
-from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import numpy as np
-import openai
-from calls import answering
+from calls import answering_model
 from numpy.typing import NDArray
-from parts import DIM
 from samples import fresh_store, texts, unit_rows
-from timing import Figure, Sizes, above, seconds
+from timing import Figure, Sizes, seconds
 
 from seasoned.embed.hashing import HashingEmbedder
-from seasoned.errors import MissingExtraError
-from seasoned.jobs import run_jobs
-from seasoned.lab.run.experiment import run
-from seasoned.lab.run.recipe import make_recipe
-from seasoned.llm.openai import OpenAIChat
 from seasoned.memory import Memory
 from seasoned.store.matrix import Matrix
-from seasoned.store.server import postgres_in
-from seasoned.store.sql import Store
 from seasoned.types import Lesson
 
+DIM = 384
 _RULE = {"analysis": "a", "trigger": "customer NUMBER is refused a refund", "action": "look parcel NUMBER up first"}
 _TAUGHT = {"role": "assistant", "content": json.dumps(_RULE)}
 _FRESH = """
@@ -63,20 +52,17 @@ def figures(sizes: Sizes) -> list[Figure]:
                 results.append(_learned(memory, size, learns, sizes))
             if size == big:
                 results += _first_recall(memory, size, sizes)
-    return [*results, *_tops(sizes), *_imports(sizes)]
+    return [*results, *_tops(sizes)]
 
 
 @contextmanager
 def _filled(size: int) -> Iterator[Memory]:
     """A default memory with `size` heuristics and their stored vectors."""
-    with ExitStack() as stack:
-        folder = stack.enter_context(TemporaryDirectory(prefix="seasoned-bench-"))
-        url = stack.enter_context(answering())
-        with openai.OpenAI(base_url=url, api_key="none", max_retries=0) as client:
-            client.put("/told", body=_TAUGHT, cast_to=object)
-        model = stack.enter_context(closing(OpenAIChat("m", base_url=url, max_retries=0)))
-        options = {"llm": model, "learn": "manual", "embedder": HashingEmbedder(DIM)}
-        memory = stack.enter_context(Memory(Path(folder) / "memory.db", **options))
+    with (
+        fresh_store() as store,
+        answering_model(told=_TAUGHT) as model,
+        Memory(store, llm=model, learn="manual", embedder=HashingEmbedder(DIM)) as memory,
+    ):
         rules = (f"When {text}: look order {n} up." for n, text in enumerate(texts(size)))
         memory.pool.add([Lesson(kind="heuristic", text=rule) for rule in rules])
         memory.recall("refund order 17")
@@ -132,8 +118,7 @@ def _tops(sizes: Sizes) -> list[Figure]:
         matrix = Matrix(DIM)
         matrix.hold(rows)
         hits = [len({*matrix.best(q, 10)[0]} & {*np.argsort(-(rows @ q), kind="stable")[:10]}) for q in queries]
-        endless = cycle(queries)
-        taken = seconds(partial(_search, matrix, endless), sizes.repeats, inner=5)
+        taken = seconds(partial(_search, matrix, cycle(queries)), sizes.repeats, inner=5)
         share = f"{sum(hits) / 100:.2f} of the best ten"
         results.append(Figure(f"Matrix.best: top-10 of {size:,} x {DIM}, {share}", taken, target=target))
     return results
@@ -141,59 +126,3 @@ def _tops(sizes: Sizes) -> list[Figure]:
 
 def _search(matrix: Matrix, queries: Iterator[NDArray[np.float32]]) -> None:
     matrix.best(next(queries), 10)
-
-
-def _imports(sizes: Sizes) -> list[Figure]:
-    taken: dict[str, list[float]] = {"pass": [], "import seasoned.memory": []}
-    for turn in range(sizes.repeats + 1):
-        for program, samples in taken.items():
-            began = time.perf_counter()
-            subprocess.run([sys.executable, "-c", program], check=True)
-            if turn:
-                samples.append(time.perf_counter() - began)
-    return [above("`import seasoned.memory`, without the interpreter", *taken.values(), target=0.2)]
-
-
-def threads(sizes: Sizes) -> list[Figure]:
-    """Jobs and episodes on up to 64 threads; the ideal is the waiting time of all calls, shared by the threads."""
-    one, many = sizes.job_seconds, 64
-    taken = seconds(lambda: run_jobs(lambda _: time.sleep(one), range(many), many), max(5, sizes.repeats // 2))
-    results = [Figure(f"64 jobs of {one * 1e3:g} ms on 64 threads", taken, target=1.05 * one)]
-    for kind in ("SQLite", "Postgres"):
-        for workers, target in ((16, 1.05), (64, 1.3)):
-            what = f"{sizes.calls * 25:,} episodes of EMOJI on {workers} threads, {kind}, over the ideal"
-            try:
-                over = tuple(_episodes(kind, workers, sizes) for _ in range(2))
-            except MissingExtraError as error:
-                results.append(Figure(what, unit="x", target=target, missing=str(error)))
-                continue
-            results.append(Figure(what, over, unit="x", target=target))
-    return results
-
-
-def _episodes(kind: str, workers: int, sizes: Sizes) -> float:
-    """An experiment's time as a multiple of the ideal; a run of few episodes is subtracted, for start and report."""
-    spent = [_experiment(kind, workers, episodes, sizes) for episodes in (2, sizes.calls * 25)]
-    (few, calls_few), (all_, calls) = spent
-    return (all_ - few) / ((calls - calls_few) * sizes.job_seconds / workers)
-
-
-def _experiment(kind: str, workers: int, episodes: int, sizes: Sizes) -> tuple[float, int]:
-    """The seconds and the model calls of an experiment with this number of episodes."""
-    with ExitStack() as stack:
-        url = stack.enter_context(answering(sizes.job_seconds))
-        model = stack.enter_context(closing(OpenAIChat("m", base_url=url, max_retries=0)))
-        if kind == "SQLite":
-            store = stack.enter_context(fresh_store())
-        else:
-            folder = Path(stack.enter_context(TemporaryDirectory(prefix="seasoned-pg-")))
-            store = stack.enter_context(Store(stack.enter_context(postgres_in(folder / "pg"))))
-        raw = {"name": "bench", "conditions": ["cot"], "baseline": "cot", "train": 0, "workers": workers}
-        raw |= {"test": min(episodes, 100), "seeds": [*range(max(episodes // 100, 1))]}
-        recipe = make_recipe({**raw, "benchmark": {"name": "emoji", "symbols": "codes"}})
-        runs = stack.enter_context(TemporaryDirectory(prefix="seasoned-bench-"))
-        began = time.perf_counter()
-        made = run(recipe, store=store, runs_dir=runs, quiet=True, llm=model)
-        wall = time.perf_counter() - began
-        rows = [json.loads(line) for line in (made / "results.jsonl").read_text(encoding="utf-8").splitlines()]
-        return wall, sum(row["usage"]["calls"] for row in rows)

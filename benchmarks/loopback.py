@@ -22,12 +22,30 @@ _requests: list[Any] = []
 _numbers = count()
 
 
-class Chat(BaseHTTPRequestHandler):
-    """Answers every POST with a chat completion, on connections that stay open."""
+class Handler(BaseHTTPRequestHandler):
+    """Sends answers on connections that stay open."""
 
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
     wbufsize = -1  # head and body leave in one packet
+
+    def send(self, body: bytes, status: int = 200, length: int | None = None, **headers: str) -> None:
+        """Send an answer; `length` is what its head says, if that is wrong."""
+        self.send_response(status)
+        for name, value in headers.items():
+            self.send_header(name, value)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body) if length is None else length))
+        self.end_headers()
+        self.wfile.write(body)
+        self.wfile.flush()
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Log nothing."""
+
+
+class Chat(Handler):
+    """Answers every POST with a chat completion."""
 
     def do_POST(self) -> None:
         """Answer a request."""
@@ -37,34 +55,28 @@ class Chat(BaseHTTPRequestHandler):
         if _messages:
             _requests.append(request)
             message = json.loads(_messages[-1].replace("NUMBER", str(next(_numbers))))
-        choice = {"index": 0, "finish_reason": "stop", "message": message}
-        used = {"prompt_tokens": 700, "completion_tokens": 5, "total_tokens": 705}
-        answer = {"id": "c", "object": "chat.completion", "created": 0, "model": "m", "choices": [choice]}
-        self._send({**answer, "usage": used})
+        self.send(completion(message, 700, "m"))
 
     def do_PUT(self) -> None:
         """Set the message that is the answer from now on."""
         _messages.append(self._body().decode())
-        self._send({})
+        self.send(b"{}")
 
     def do_GET(self) -> None:
         """Return the requests since the last time."""
         requests, _requests[:] = list(_requests), []
-        self._send(requests)
+        self.send(json.dumps(requests).encode())
 
     def _body(self) -> bytes:
         return self.rfile.read(int(self.headers["Content-Length"]))
 
-    def _send(self, answer: Any) -> None:
-        body = json.dumps(answer).encode()
-        self.send_response(200)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
 
-    def log_message(self, format: str, *args: Any) -> None:
-        """Log nothing."""
+def completion(message: dict[str, Any], prompt_tokens: int, model: str) -> bytes:
+    """A chat completion with this message, as JSON."""
+    choice = {"index": 0, "finish_reason": "stop", "message": message}
+    used = {"prompt_tokens": prompt_tokens, "completion_tokens": 5, "total_tokens": prompt_tokens + 5}
+    answer = {"id": "c", "object": "chat.completion", "created": 0, "model": model, "choices": [choice]}
+    return json.dumps({**answer, "usage": used}).encode()
 
 
 def _first_choice(form: Any) -> str:
@@ -75,9 +87,8 @@ def _first_choice(form: Any) -> str:
         return ""
 
 
-def main() -> None:
-    """Serve until standard input ends."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Chat)
+def serve(server: ThreadingHTTPServer) -> None:
+    """Print the port, and serve until standard input ends."""
     server.daemon_threads = True
     threading.Thread(target=server.serve_forever, daemon=True).start()
     print(server.server_address[1], flush=True)
@@ -86,4 +97,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    serve(ThreadingHTTPServer(("127.0.0.1", 0), Chat))

@@ -6,30 +6,24 @@ write is durable when it returns.
 
 from __future__ import annotations
 
-import subprocess
-import sys
-import time
 from contextlib import contextmanager
 from itertools import count
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from samples import texts
+from crowd import counted
+from samples import fresh_address, fresh_store, texts
 from timing import Figure, Sizes, seconds
 
 from seasoned.embed import embedder
 from seasoned.embed.hashing import HashingEmbedder
 from seasoned.errors import MissingExtraError
 from seasoned.memory import Memory
-from seasoned.store.sql import Store
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from seasoned.protocols import Embedder
 
-_WORKER = Path(__file__).with_name("attempts.py")
 _NEAREST = 10
 
 
@@ -77,34 +71,21 @@ def processes(sizes: Sizes) -> list[Figure]:
     """Eight processes that record attempts into the same namespace of one file at once."""
     attempts = sizes.calls * 25
     writers = 8 if attempts >= 1000 else 2
-    with TemporaryDirectory(prefix="seasoned-bench-") as folder:
-        path = Path(folder) / "memory.db"
-        Store(path).close()
-        command = [sys.executable, str(_WORKER), str(path), str(attempts)]
-        began = time.perf_counter()
-        started = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(writers)]
-        outputs = [process.communicate()[0] for process in started]
-        failed = sum(attempts if p.returncode else int(out) for p, out in zip(started, outputs, strict=True))
-        spent = time.perf_counter() - began
-        with Store(path) as store:
-            kept = store.count_trajectories("memory/default")
-            problems = len(store.check())
+    with fresh_address() as where:
+        counts = counted(where, writers, 1, attempts)
     what = f"{writers} processes x {attempts:,} attempts into one file"
-    total = writers * attempts
     return [
-        Figure(f"{what}: lost", (float(total - failed - kept),), unit="attempts", target=0.0),
-        Figure(f"{what}: failed", (float(failed),), unit="attempts", target=0.0),
-        Figure(f"{what}: problems of the store", (float(problems),), unit="problems", target=0.0),
-        Figure(f"{what}, starts included", (total / spent,), unit="attempts/s"),
+        Figure(f"{what}: lost", (float(counts.lost),), unit="attempts", target=0.0),
+        Figure(f"{what}: failed", (float(counts.failed),), unit="attempts", target=0.0),
+        Figure(f"{what}: problems of the store", (float(counts.problems),), unit="problems", target=0.0),
+        Figure(f"{what}, starts included", (writers * attempts / counts.seconds,), unit="attempts/s"),
     ]
 
 
 @contextmanager
 def _memory() -> Iterator[Memory]:
-    with TemporaryDirectory(prefix="seasoned-bench-") as folder:
-        path = Path(folder) / "memory.db"
-        with Memory(path, method="expnote", embedder=_embedder()) as memory:
-            yield memory
+    with fresh_store() as store, Memory(store, method="expnote", embedder=_embedder()) as memory:
+        yield memory
 
 
 def _embedder() -> Embedder:

@@ -1,57 +1,25 @@
-"""Figures of the parts: search over vectors, threads, the store, the static embedder, and the word matching of ExpNote.
+"""Figures of the parts: the store, the static embedder, and the word matching of ExpNote.
 
 Always holds: every part is the real one on a real file; each repeat writes new data.
 """
 
 from __future__ import annotations
 
-import time
 from itertools import count, cycle, islice
 from typing import TYPE_CHECKING
 
-from samples import fresh_store, notes, texts, unit_rows
+from samples import fresh_store, notes, texts
 from timing import Figure, Sizes, seconds
 
 from seasoned.embed import embedder
-from seasoned.embed.hashing import HashingEmbedder
 from seasoned.errors import MissingExtraError
-from seasoned.jobs import run_jobs
 from seasoned.lab.benchmarks import load_benchmark
 from seasoned.methods.expnote import ExpNote
 from seasoned.pool import ExperiencePool
-from seasoned.store.matrix import Matrix
 from seasoned.types import Lesson, Reply, Task, Usage, new_id
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-DIM = 384
-_JOBS, _THREADS = 64, 16
-
-
-def vectors(sizes: Sizes) -> list[Figure]:
-    """Exact top-10: over a bare matrix, and through a pool with its store."""
-    matrix, queries, turn = unit_rows(sizes.vectors, DIM), unit_rows(20, DIM), count()
-    held = Matrix(DIM)
-    held.hold(matrix)
-    bare = seconds(lambda: held.best(queries[next(turn) % 20], 10), sizes.repeats, inner=5)
-    with fresh_store() as store:
-        pool = ExperiencePool(store, "bench", embedder=HashingEmbedder(DIM))
-        pool.add(notes(sizes.lessons))
-        samples = texts(20)
-        warm = seconds(lambda: pool.nearest_lessons(samples[next(turn) % 20], 10, "note"), sizes.repeats, inner=5)
-    return [
-        Figure(f"top-10 of {sizes.vectors:,} vectors of {DIM} dimensions", bare, target=0.02),
-        Figure(f"pool.nearest_lessons: top-10 of {sizes.lessons:,} lessons, query embedded", warm),
-    ]
-
-
-def jobs(sizes: Sizes) -> list[Figure]:
-    """Jobs that only wait, like calls of a model server."""
-    one = sizes.job_seconds
-    taken = seconds(lambda: run_jobs(lambda _: time.sleep(one), range(_JOBS), _THREADS), max(5, sizes.repeats // 2))
-    ideal = one * _JOBS / _THREADS
-    return [Figure(f"{_JOBS} jobs of {one * 1e3:g} ms on {_THREADS} threads", taken, target=1.05 * ideal)]
 
 
 def store(sizes: Sizes) -> list[Figure]:

@@ -6,13 +6,15 @@ and it is done only on demand.
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
-import time
+from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from timing import Figure, Sizes, above
+from timing import Figure, Sizes, above, in_turn
 
 ROOT = Path(__file__).resolve().parent.parent
 _HELP = "import sys; sys.argv = ['seasoned', '--help']; from seasoned.cli import main; main()"
@@ -20,21 +22,26 @@ _TOOLS = ("pip", "setuptools", "wheel")
 
 
 def starts(sizes: Sizes) -> list[Figure]:
-    """A bare interpreter, `import seasoned` and `seasoned --help`, in turn, so that a busy machine slows all."""
-    programs = {"bare": "pass", "import": "import seasoned", "help": _HELP}
-    taken: dict[str, list[float]] = {name: [] for name in programs}
-    for turn in range(sizes.repeats + 1):
-        for name, program in programs.items():
-            began = time.perf_counter()
-            subprocess.run([sys.executable, "-c", program], check=True, stdout=subprocess.DEVNULL)
-            if turn:  # the first start compiles, and warms the disk cache
-                taken[name].append(time.perf_counter() - began)
+    """A bare interpreter, the imports of the package and of its memory, and `seasoned --help`."""
+    programs = ("pass", "import seasoned", "import seasoned.memory", _HELP)
+    bare, package, memory, shown = start_seconds(Path(sys.executable), programs, sizes.repeats)
     return [
-        Figure("a bare interpreter (for comparison)", tuple(taken["bare"])),
-        Figure("`import seasoned`, interpreter included", tuple(taken["import"]), target=0.15),
-        above("`import seasoned`, without the interpreter", taken["bare"], taken["import"]),
-        Figure("`seasoned --help`", tuple(taken["help"]), target=0.4),
+        Figure("a bare interpreter (for comparison)", bare),
+        Figure("`import seasoned`, interpreter included", package, target=0.15),
+        above("`import seasoned`, without the interpreter", bare, package),
+        above("`import seasoned.memory`, without the interpreter", bare, memory, target=0.2),
+        Figure("`seasoned --help`", shown, target=0.4),
     ]
+
+
+def start_seconds(python: Path, programs: Sequence[str], repeats: int, **environment: str) -> list[tuple[float, ...]]:
+    """The seconds of new processes that run these programs, in turn."""
+
+    def start(program: str) -> None:
+        env = {**os.environ, **environment}
+        subprocess.run([str(python), "-c", program], check=True, stdout=subprocess.DEVNULL, env=env)
+
+    return in_turn([partial(start, program) for program in programs], repeats)
 
 
 def install(measure: bool) -> list[Figure]:

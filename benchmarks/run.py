@@ -9,27 +9,23 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import platform
 import sys
 from collections.abc import Callable, Sequence
-from importlib.metadata import version
 from pathlib import Path
-from typing import Any
 
 import calls
+import episodes
 import large
 import memories
 import pages
 import parts
 import programs
-import shares
 from rich.console import Console
-from timing import QUICK, Figure, Sizes, table
+from timing import QUICK, Figure, Sizes, machine, table
 
 from seasoned.types import now
 
 RESULTS = Path(__file__).with_name("results.json")
-_LIBRARIES = ("numpy", "openai", "pydantic", "sqlalchemy")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -40,9 +36,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "start": lambda: programs.starts(sizes),
         "install": lambda: programs.install(args.install),
         "calls": lambda: calls.figures(sizes),
-        "shares": lambda: shares.figures(sizes),
-        "vectors": lambda: parts.vectors(sizes),
-        "jobs": lambda: parts.jobs(sizes),
         "store": lambda: parts.store(sizes),
         "embed": lambda: parts.static(sizes),
         "recall": lambda: parts.recall(sizes),
@@ -50,7 +43,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "processes": lambda: memories.processes(sizes),
         "pages": lambda: pages.figures(sizes),
         "large": lambda: large.figures(sizes),
-        "threads": lambda: large.threads(sizes),
+        "shares": lambda: episodes.shares(sizes),
+        "threads": lambda: episodes.threads(sizes),
     }
     if args.only and args.only not in groups:
         print(f"there is no group {args.only!r}; there are {', '.join(groups)}", file=sys.stderr)
@@ -70,31 +64,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     console.print(f"{facts['cpu']}, {facts['cores']} cores, Python {facts['python']}; load {before} to {_load()}")
     console.print(f"written to {args.out}", soft_wrap=True)
     return 0
-
-
-def machine() -> dict[str, Any]:
-    """The facts of the machine: processor, cores, memory, system, Python and libraries."""
-    try:
-        memory = round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e9, 1)
-    except (ValueError, OSError, AttributeError):
-        memory = None
-    return {
-        "cpu": _cpu(),
-        "cores": os.cpu_count(),
-        "memory_gb": memory,
-        "system": platform.platform(),
-        "python": platform.python_version(),
-        "libraries": {name: version(name) for name in _LIBRARIES},
-    }
-
-
-def _cpu() -> str:
-    try:
-        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
-    except OSError:
-        lines = []
-    models = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
-    return models[0] if models else platform.processor() or platform.machine()
 
 
 def _load() -> float | None:

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
+from seasoned.store.server import postgres_in
 from seasoned.store.sql import Store
 from seasoned.types import Lesson
 
@@ -28,10 +29,10 @@ def words(rng: random.Random, n: int) -> str:
     return " ".join("".join(rng.choices(_PARTS, k=3)) for _ in range(n))
 
 
-def texts(n: int, length: int = 15) -> list[str]:
-    """Texts of `length` words, as long as a case of EMOJI."""
+def texts(n: int) -> list[str]:
+    """Texts of 15 words, as long as a case of EMOJI."""
     rng = random.Random(1)
-    return [words(rng, length) for _ in range(n)]
+    return [words(rng, 15) for _ in range(n)]
 
 
 def notes(n: int) -> list[Lesson]:
@@ -55,7 +56,19 @@ def unit_rows(n: int, dim: int) -> NDArray[np.float32]:
 
 
 @contextmanager
-def fresh_store() -> Iterator[Store]:
-    """A real store in a file, removed at the end."""
-    with TemporaryDirectory(prefix="seasoned-bench-") as folder, Store(Path(folder) / "seasoned.db") as store:
+def fresh_address(kind: str = "SQLite") -> Iterator[str]:
+    """The address of a store that is removed at the end: a file, or a server if the kind is Postgres.
+
+    Raises:
+        MissingExtraError: when Postgres is not installed.
+    """
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(TemporaryDirectory(prefix="seasoned-bench-")))
+        yield str(folder / "seasoned.db") if kind == "SQLite" else stack.enter_context(postgres_in(folder / "pg"))
+
+
+@contextmanager
+def fresh_store(kind: str = "SQLite") -> Iterator[Store]:
+    """The open store at such an address."""
+    with fresh_address(kind) as address, Store(address) as store:
         yield store

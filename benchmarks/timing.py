@@ -1,18 +1,23 @@
-"""Measures and shows figures: repeats after a warm-up, their median, their best, and the target.
+"""Measures and shows figures: repeats after a warm-up, their median, their best, the target, and the machine.
 
 Always holds: a figure that was not measured says why, and never counts as reached.
 """
 
 from __future__ import annotations
 
+import os
+import platform
 import statistics
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
 from rich.table import Table
 
+_LIBRARIES = ("numpy", "openai", "pydantic", "sqlalchemy")
 _SCALES = {"s": (1.0, "s"), "ms": (1e3, "ms"), "us": (1e6, "us"), "texts/s": (1.0, "texts/s")}
 
 
@@ -89,23 +94,56 @@ class Figure:
         return {**plain, "reached": self.verdict, "missing": self.missing, "samples": list(self.samples)}
 
 
-def seconds(work: Callable[[], object], repeats: int, *, inner: int = 1, warm: int = 1) -> tuple[float, ...]:
-    """The seconds of one `work()` for each repeat, each a mean of `inner` runs, after `warm` uncounted repeats."""
-    for _ in range(warm * inner):
-        work()
-    taken = []
-    for _ in range(repeats):
-        began = time.perf_counter()
+def seconds(work: Callable[[], object], repeats: int, *, inner: int = 1) -> tuple[float, ...]:
+    """The seconds of one `work()` for each repeat, each a mean of `inner` runs, after an uncounted repeat."""
+    return in_turn([work], repeats, inner=inner)[0]
+
+
+def in_turn(works: Sequence[Callable[[], object]], repeats: int, *, inner: int = 1) -> list[tuple[float, ...]]:
+    """The `seconds` of each work; they are done in turn, so that other work on the machine slows all."""
+    taken: list[list[float]] = [[] for _ in works]
+    for repeat in range(repeats + 1):
+        spent = [0.0] * len(works)
         for _ in range(inner):
-            work()
-        taken.append((time.perf_counter() - began) / inner)
-    return tuple(taken)
+            for place, work in enumerate(works):
+                began = time.perf_counter()
+                work()
+                spent[place] += time.perf_counter() - began
+        if repeat:  # the first repeat compiles, opens connections and fills caches
+            for samples, total in zip(taken, spent, strict=True):
+                samples.append(total / inner)
+    return [tuple(samples) for samples in taken]
 
 
 def above(what: str, plain: Sequence[float], full: Sequence[float], *, target: float | None = None) -> Figure:
     """The extra time of `full` over `plain`: differences by pair; the best is the difference of the bests."""
     differences = tuple(b - a for a, b in zip(plain, full, strict=True))
     return Figure(what, differences, target=target, least=min(full) - min(plain))
+
+
+def machine() -> dict[str, Any]:
+    """The facts of the machine: processor, cores, memory, system, Python and libraries."""
+    try:
+        memory = round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e9, 1)
+    except (ValueError, OSError, AttributeError):
+        memory = None
+    return {
+        "cpu": _cpu(),
+        "cores": os.cpu_count(),
+        "memory_gb": memory,
+        "system": platform.platform(),
+        "python": platform.python_version(),
+        "libraries": {name: version(name) for name in _LIBRARIES},
+    }
+
+
+def _cpu() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        lines = []
+    models = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return models[0] if models else platform.processor() or platform.machine()
 
 
 def table(figures: Sequence[Figure]) -> Table:

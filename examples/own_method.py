@@ -12,8 +12,8 @@ from own_benchmark import model
 from seasoned import Guidance, Lesson, ScriptedModel, Store, run
 from seasoned.lab.run.acting import carrier
 from seasoned.lab.run.condition import Condition
-from seasoned.lab.run.outputs import read_summary
 from seasoned.lab.run.recipe import make_recipe
+from seasoned.lab.run.rundir import read_summary
 
 
 @dataclass

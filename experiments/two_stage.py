@@ -53,11 +53,7 @@ KIND = r"(?:looking for|find me|to buy|Show me) (.+?):"
 ABOUT = "Shopping in a web store: one searches, opens products, reads features, chooses options and buys once."
 ADVICE = (
     (True, "{query} ({a}, {b}) are asked for", "search {query} {a}, open one whose title says {a}, then look for {b}"),
-    (
-        False,
-        "{query} are asked for in {option} {value}",
-        "click {value} before Buy Now; nothing else sets {option}",
-    ),
+    (False, "{query} are asked for in {option} {value}", "click {value} before Buy Now; nothing else sets {option}"),
     (True, "the first {query} of a page cost more than {limit}", "click Next > and take one below that which has {a}"),
     (False, "a title of {query} names {a} but not {b}", "open Features to look for {b}, else click < Prev and go on"),
     (False, "a search with all words for {query} finds other goods", "go Back to Search and send {query} {b} alone"),

@@ -5,6 +5,7 @@ import os
 import random
 import re
 import socket
+import sys
 import threading
 import uuid
 
@@ -15,9 +16,20 @@ from seasoned.errors import ConfigError
 from seasoned.lab.benchmarks.emoji import OWN_TEXTS
 from seasoned.lab.benchmarks.install import interpreter
 
+# Where the environment forbids bytecode, each process that a test starts would compile all that it imports anew.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
 # How long an example takes depends on what else the machine does.
 settings.register_profile("seasoned", deadline=None)
 settings.load_profile("seasoned")
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers(config):
+    """One process more than there are cores, since tests wait for disks, servers and other processes."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    return (cores or 1) + 1
 
 
 @pytest.fixture(autouse=True)
@@ -121,6 +133,12 @@ class Apprentice:
         noted = dict(re.findall(r"^- (\S+): (.+)$", last, re.MULTILINE))
         fits = [code for code in choices if feeling in noted.get(code, "")]
         return json.dumps((fits or choices)[0])
+
+
+@pytest.fixture(scope="session")
+def new_apprentice():
+    """Makes an apprentice, for fixtures of a whole module."""
+    return Apprentice
 
 
 @pytest.fixture

@@ -1,20 +1,13 @@
-import importlib.util
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 import typer
 from hypothesis import given
 from hypothesis import strategies as st
+from loading import program
 
-_PATH = Path(__file__).parents[1] / "tools" / "check_docs.py"
-_spec = importlib.util.spec_from_file_location("check_docs", _PATH)
-assert _spec is not None
-assert _spec.loader is not None
-docs = importlib.util.module_from_spec(_spec)
-sys.modules["check_docs"] = docs  # dataclasses look their module up
-_spec.loader.exec_module(docs)
+docs = program("tools/check_docs.py")
 
 
 def make_app() -> typer.Typer:
@@ -128,7 +121,7 @@ def test_ordinary_lines_are_let_through(line: str) -> None:
 
 
 def test_the_check_does_not_forbid_itself() -> None:
-    for path in (_PATH, Path(__file__)):
+    for path in (Path(docs.__file__), Path(__file__)):
         assert list(docs.check_forbidden(path.name, path.read_text(encoding="utf-8"))) == []
 
 

@@ -1,17 +1,11 @@
 """The checks of docs/papers.md: each of them finds what it is there for."""
 
-import importlib.util
 import re
-from pathlib import Path
 
 import pytest
+from loading import program
 
-_PATH = Path(__file__).parents[1] / "tools" / "check_papers.py"
-_spec = importlib.util.spec_from_file_location("check_papers", _PATH)
-assert _spec is not None
-assert _spec.loader is not None
-check_papers = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(check_papers)
+check_papers = program("tools/check_papers.py")
 
 PAGE = check_papers.PAGE.read_text(encoding="utf-8")
 

@@ -29,10 +29,7 @@ HEAD = fields(["template"], **GROUP)
 COUNTS = dict.fromkeys(("replicas", "minReplicas", "maxReplicas"), "integer")
 HANDS = fields(["groupName", "template", "maxReplicas", "minReplicas"], groupName="string", **COUNTS, **GROUP)
 CLUSTER = fields(
-    ["headGroupSpec"],
-    rayVersion="string",
-    headGroupSpec=HEAD,
-    workerGroupSpecs={"type": "array", "items": HANDS},
+    ["headGroupSpec"], rayVersion="string", headGroupSpec=HEAD, workerGroupSpecs={"type": "array", "items": HANDS}
 )
 SPEC = fields(["rayClusterSpec"], entrypoint="string", shutdownAfterJobFinishes="boolean", rayClusterSpec=CLUSTER)
 RAY_JOB = fields(

@@ -1,16 +1,14 @@
 """The notebooks run, and print what they say."""
 
-import importlib.util
 import json
 from pathlib import Path
 
 import pytest
+from loading import program
 
 ROOT = Path(__file__).parents[1]
 NOTEBOOKS = sorted((ROOT / "examples" / "notebooks").glob("*.ipynb"))
-_spec = importlib.util.spec_from_file_location("notebooks_tool", ROOT / "tools" / "notebooks.py")
-tool = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(tool)
+tool = program("tools/notebooks.py")
 
 
 def test_there_are_three():

@@ -1,14 +1,7 @@
-import importlib.util
-from pathlib import Path
-
 import pytest
+from loading import program
 
-_PATH = Path(__file__).parents[1] / "tools" / "tour.py"
-_spec = importlib.util.spec_from_file_location("tour", _PATH)
-assert _spec is not None
-assert _spec.loader is not None
-tour = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(tour)
+tour = program("tools/tour.py")
 
 
 @pytest.fixture

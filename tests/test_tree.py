@@ -1,12 +1,6 @@
-import importlib.util
-from pathlib import Path
+from loading import program
 
-_PATH = Path(__file__).parents[1] / "tools" / "tree.py"
-_spec = importlib.util.spec_from_file_location("tree", _PATH)
-assert _spec is not None
-assert _spec.loader is not None
-tree = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(tree)
+tree = program("tools/tree.py")
 
 
 def test_architecture_draws_the_floors_and_the_files_that_are_there():

@@ -13,7 +13,7 @@ import sys
 import time
 import urllib.request
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -117,30 +117,24 @@ def _filled(side: Side, texts: list[str], budget: float) -> dict[str, Any]:
     return {"size": done, "fill": (time.perf_counter() - began) / done}
 
 
-def _searched(side: Side, job: Job) -> dict[str, Any]:
-    began = time.perf_counter()
-    side.search(job.queries[0])
-    taken, found = [], []
-    for query in job.queries:
-        if taken and time.perf_counter() - began > job.budget / 10:
+def _timed(work: Callable[[Any], Any], inputs: Sequence[Any], budget: float) -> tuple[list[float], list[Any]]:
+    """The seconds and the results of some work for each input, until `budget` seconds are spent; after a warm-up."""
+    work(inputs[0])
+    taken: list[float] = []
+    results = []
+    for each in inputs:
+        if sum(taken) > budget:
             break
         start = time.perf_counter()
-        nearest = side.search(query)
+        results.append(work(each))
         taken.append(time.perf_counter() - start)
-        found.append(nearest)
-    return {"search": taken, "found": found, "recall": _recalled(side, job)}
+    return taken, results
 
 
-def _recalled(side: Side, job: Job) -> list[float]:
-    if side.recall is None:
-        return []
-    side.recall(job.queries[0])
-    taken: list[float] = []
-    while len(taken) < len(job.queries) and sum(taken) < job.budget / 10:
-        start = time.perf_counter()
-        side.recall(job.queries[len(taken)])
-        taken.append(time.perf_counter() - start)
-    return taken
+def _searched(side: Side, job: Job) -> dict[str, Any]:
+    taken, found = _timed(side.search, job.queries, job.budget / 10)
+    recalled = _timed(side.recall, job.queries, job.budget / 10)[0] if side.recall else []
+    return {"search": taken, "found": found, "recall": recalled}
 
 
 def _added(side: Side, fresh: Any, job: Job) -> dict[str, Any]:
@@ -194,14 +188,8 @@ def _learned(side: Side, job: Job) -> dict[str, Any]:
 
 
 def _jobs(side: Side) -> dict[str, Any]:
-    if side.jobs is None:
-        return {"jobs": []}
-    taken = []
-    for _ in range(3):
-        start = time.perf_counter()
-        side.jobs(lambda _number: time.sleep(0.1))
-        taken.append(time.perf_counter() - start)
-    return {"jobs": taken[1:]}
+    jobs = side.jobs
+    return {"jobs": _timed(lambda _: jobs(lambda _number: time.sleep(0.1)), range(2), 60.0)[0] if jobs else []}
 
 
 def attempt(number: int) -> list[dict[str, str]]:

@@ -33,11 +33,11 @@ if TYPE_CHECKING:
     from seasoned.lab.methods.autoguide import AutoGuide as AutoGuide
     from seasoned.lab.methods.teachme import TeachMe as TeachMe
     from seasoned.lab.run.experiment import run as run
-    from seasoned.lab.run.frames import to_dataframe as to_dataframe
-    from seasoned.lab.run.outputs import read_summary as read_summary
     from seasoned.lab.run.recipe import Recipe as Recipe
     from seasoned.lab.run.recipe import load_recipe as load_recipe
     from seasoned.lab.run.recipe import make_recipe as make_recipe
+    from seasoned.lab.run.rundir import read_summary as read_summary
+    from seasoned.lab.run.rundir import to_dataframe as to_dataframe
     from seasoned.llm.budget import Budget as Budget
     from seasoned.llm.budget import Metered as Metered
     from seasoned.llm.journal import Journaled as Journaled
@@ -101,9 +101,8 @@ _NAMES = {
     "seasoned.pool": "ExperiencePool",
     "seasoned.protocols": "LLM Agent Embedder Environment Method",
     "seasoned.lab.run.experiment": "run",
-    "seasoned.lab.run.frames": "to_dataframe",
-    "seasoned.lab.run.outputs": "read_summary",
     "seasoned.lab.run.recipe": "Recipe load_recipe make_recipe",
+    "seasoned.lab.run.rundir": "read_summary to_dataframe",
     "seasoned.store.sql": "Store",
     "seasoned.types": "Block Entry Guidance Lesson Message Outcome Reply Step Task ToolCall Trajectory Usage",
 }

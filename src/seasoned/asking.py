@@ -45,48 +45,35 @@ def ask(
     lines: Prompt | None = None,
     max_tokens: int | None = None,
 ) -> Answer:
-    """Ask a model, with less and less room while the prompt is too long.
+    """Ask a model for JSON of a schema, or for any text, with less and less room while the prompt is too long.
 
-    Args:
-        llm: the model.
-        prompt: makes the messages.
-        room: the room of the first prompt; 0: nothing can be cut, so the model is asked once.
-        schema: the schema of the JSON to ask for; None: any text.
-        lines: makes a prompt for lines, sent if the reply is not JSON of the schema; without it, the reply's text is
-            the answer.
-        max_tokens: the most tokens of a reply.
+    With a room of 0, nothing can be cut, so the model is asked once. If the reply is not JSON of the schema, the prompt
+    that `lines` makes is sent; without it, the reply's text is the answer.
 
     Raises:
         ContextLengthError: the prompt is too long even with the least room.
         LLMError: as the model raises it, except ParseError.
     """
+
+    def once() -> Answer:
+        messages, problem = prompt(room), ""
+        if schema is not None:
+            try:
+                return Answer(llm.chat(messages, schema=schema, max_tokens=max_tokens).parsed, messages, room)
+            except ParseError as error:
+                problem = str(error)
+                if lines is None:
+                    text = error.reply.text if isinstance(error.reply, Reply) else ""
+                    return Answer(text, messages, room, problem)
+                messages = lines(room)
+        reply = llm.chat(messages, max_tokens=max_tokens)
+        return Answer(reply.text, messages, room, problem, reply.finish_reason != "length")
+
     least = room >> HALVINGS
     while True:
         try:
-            return _ask_once(llm, prompt, room, schema, lines, max_tokens)
+            return once()
         except ContextLengthError:
             if room <= least:
                 raise
             room //= 2
-
-
-def _ask_once(
-    llm: LLM,
-    prompt: Prompt,
-    room: int,
-    schema: Mapping[str, Any] | None,
-    lines: Prompt | None,
-    max_tokens: int | None,
-) -> Answer:
-    messages, problem = prompt(room), ""
-    if schema is not None:
-        try:
-            return Answer(llm.chat(messages, schema=schema, max_tokens=max_tokens).parsed, messages, room)
-        except ParseError as error:
-            problem = str(error)
-            if lines is None:
-                text = error.reply.text if isinstance(error.reply, Reply) else ""
-                return Answer(text, messages, room, problem)
-            messages = lines(room)
-    reply = llm.chat(messages, max_tokens=max_tokens)
-    return Answer(reply.text, messages, room, problem, reply.finish_reason != "length")

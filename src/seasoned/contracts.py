@@ -50,11 +50,8 @@ def check_llm(llm: LLM) -> None:
             called = _check_reply(what, llm.chat(messages, tools=[tool], tool_choice="required", max_tokens=128)).calls
     _expect("e" not in stopped.text, f'{what}.chat must end the text before a stop sequence: stop=["e"]', stopped.text)
     _expect(plain in ("yes", "no"), f"{what}.chat must return in `parsed` a value that satisfies the schema", plain)
-    _expect(
-        inside in ({"word": "yes"}, {"word": "no"}),
-        f"{what}.chat must return in `parsed` an object that satisfies the schema",
-        inside,
-    )
+    satisfies = inside in ({"word": "yes"}, {"word": "no"})
+    _expect(satisfies, f"{what}.chat must return in `parsed` an object that satisfies the schema", inside)
     if takes_tools:
         given = [(call.name, call.arguments) for call in called]
         fits = given[:1] in ([("answer", {"word": "yes"})], [("answer", {"word": "no"})])

@@ -38,12 +38,7 @@ _MODERATED = re.compile(r"moderation|flagged|content.?(?:policy|filter)", re.IGN
 class Endpoint:
     """One server. Safe to share between threads. `where` is its address without a password, `host` its name.
 
-    Args:
-        base_url: the server's address, such as "http://127.0.0.1:8080/v1"; None is `OPENAI_BASE_URL`, or else OpenAI.
-        api_key: None is `OPENAI_API_KEY`. A server given by `base_url` may need none.
-        timeout: seconds without a response before a try counts as failed.
-        max_retries: retries, with growing pauses or the pause a server asks for.
-        client: the SDK's client to use instead of all these; it is never closed here.
+    The arguments are those of `seasoned.llm.openai.OpenAIChat`; a `client` of the user's is never closed here.
 
     Raises:
         ConfigError: `base_url` is not an http address.
@@ -127,12 +122,7 @@ class Endpoint:
         return line if len(line) <= _MAX_MESSAGE else f"{line[:_MAX_MESSAGE]}... ({len(line):,} characters)"
 
     def translated(self, error: openai.OpenAIError, model: str) -> LLMError:
-        """Translate an error that the SDK raised after its retries.
-
-        Args:
-            error: the error.
-            model: the model of the request; "" if the request was for the list of models.
-        """
+        """Translate an error that the SDK raised after its retries; `model` is "" for the request of the list."""
         import openai
 
         tries = _tries(error)

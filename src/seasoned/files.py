@@ -23,12 +23,7 @@ _PICKLE = re.compile(
 
 
 def read_file(path: Path, most: int = MAX_FILE_BYTES, advice: str = "split it") -> bytes:
-    """A file's bytes.
-
-    Args:
-        path: the file.
-        most: the most bytes; a larger file is refused.
-        advice: what to do about a larger file.
+    """A file's bytes; one with more than `most` bytes is refused, with advice on what to do.
 
     Raises:
         DataError: it is missing, a folder, unreadable, too large, or a pickle.

@@ -13,7 +13,7 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Coroutine, Iterator, Sequence
-from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from contextvars import ContextVar, copy_context
 from functools import cache
@@ -66,11 +66,7 @@ def heeding(stopping: threading.Event) -> Iterator[None]:
 
 
 def heed_ctrl_c() -> None:
-    """Check for Ctrl-C; a job does so before it asks a model.
-
-    Raises:
-        KeyboardInterrupt: Ctrl-C was pressed after the job began.
-    """
+    """Raise KeyboardInterrupt if Ctrl-C was pressed after the job began; a job checks before it asks a model."""
     stopping: threading.Event | None = getattr(_thread_state, "stopping", None)
     if stopping is not None and stopping.is_set():
         raise KeyboardInterrupt
@@ -102,20 +98,13 @@ def waited(given: Any) -> Any:
     """The result of an awaitable, whether or not this thread has an event loop; anything else is returned as it is."""
     if not inspect.isawaitable(given):
         return given
-    result: Future[Any] = Future()
 
     async def await_it() -> Any:
         return await given
 
-    def run() -> None:
-        try:
-            result.set_result(asyncio.run(await_it()))
-        except BaseException as error:
-            result.set_exception(error)
-
-    thread = threading.Thread(target=run, name="seasoned-waiting")
-    thread.start()
-    thread.join()
+    thread = ThreadPoolExecutor(1, "seasoned-waiting")
+    result = thread.submit(asyncio.run, await_it())
+    thread.shutdown(wait=False)  # no `with`: after Ctrl-C, it would wait for the result
     return result.result()
 
 

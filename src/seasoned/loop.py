@@ -24,18 +24,12 @@ Recall = Callable[[Trajectory | None], Guidance]
 def attempt(
     agent: Agent, env: Environment, task: Task, recall: Recall | None = None, *, once: bool = False
 ) -> Trajectory:
-    """Recall guidance, let the agent try the task, and return the record of the attempt.
+    """Recall guidance, let the agent try the task, and return the record of the attempt; the caller closes `env`.
 
-    Args:
-        agent: makes the attempt.
-        env: where the attempt takes place; the caller closes it.
-        task: the task to solve.
-        recall: returns the guidance, such as `partial(recall, method, task, pool)`; None for no guidance.
-        once: recall only before the attempt, even if the agent asks again during it.
-
-    Returns:
-        The trajectory. If the attempt ended before the agent began, its outcome has the reason `error` (success
-        unknown: a server failed or refused a prompt) or `budget` (failed: the episode's budget was used up).
+    `recall` returns the guidance, such as `partial(recall, method, task, pool)`; with `once`, only before the attempt,
+    even if the agent asks again during it. If the attempt ended before the agent began, its outcome has the reason
+    `error` (success unknown: a server failed or refused a prompt) or `budget` (failed: the episode's budget was used
+    up).
 
     Raises:
         BudgetExceeded: the budget of the whole run is used up.
@@ -70,11 +64,7 @@ def without_errors(attempts: Iterable[Trajectory]) -> list[Trajectory]:
 
 
 def learn(method: Method, attempts: Iterable[Trajectory], pool: ExperiencePool) -> None:
-    """Let a method learn from attempts, except those that a server error ended.
-
-    Raises:
-        SeasonedError: whatever the method raises.
-    """
+    """Let a method learn from attempts, except those that a server error ended."""
     method.learn(without_errors(attempts), pool)
 
 
@@ -86,17 +76,9 @@ def recall(
     *,
     check: Callable[[Guidance], None] | None = None,
 ) -> Guidance:
-    """Return a method's guidance for a task.
+    """Return a method's guidance for a task, before the attempt or for the attempt so far (`progress`).
 
-    Args:
-        method: the method that recalls.
-        task: the task to solve.
-        pool: the pool with the lessons.
-        progress: the attempt so far; None before the attempt.
-        check: raises if the guidance must not be used, such as `check_no_leak`.
-
-    Raises:
-        SeasonedError: whatever the method or the check raises.
+    `check` raises an error if the guidance must not be used, such as `check_no_leak`.
     """
     guidance = method.recall(task, pool, progress)
     if check is not None:
@@ -114,19 +96,16 @@ def evaluate(
     besides: frozenset[str] = frozenset(),
     workers: int = 1,
 ) -> list[Trajectory]:
-    """Attempt each task once with guidance from the pool, without learning from the attempts.
+    """Attempt each task once with guidance from the pool, without learning from the attempts or storing them.
 
     Args:
         agent: makes the attempts.
         make_env: makes an environment for each attempt, which should not reveal the right answer.
-        tasks: the tasks to attempt.
+        tasks: the tasks to attempt; the result has the same order.
         method: the method that recalls from the pool; None for the agent alone.
         pool: the pool to recall from, read-only; its attempts are the training attempts.
         besides: as in `check_no_leak`.
         workers: the number of parallel attempts.
-
-    Returns:
-        The attempts, in the order of the tasks. They are not stored in a pool.
 
     Raises:
         LeakError: a recalled lesson or demonstration comes from one of these tasks, or from no attempt in the pool.
@@ -153,14 +132,10 @@ def check_no_leak(
     test_ids: frozenset[str],
     besides: frozenset[str] = frozenset(),
 ) -> None:
-    """Assert that guidance comes from training tasks alone.
+    """Assert that guidance comes from training attempts alone, and not from the tasks to evaluate (`test_ids`).
 
-    Args:
-        guidance: the result of recall.
-        training: the attempts that lessons may come from.
-        test_ids: the tasks to evaluate.
-        besides: ids of other allowed attempts: the benchmark's worked examples, and earlier training attempts that were
-            repeated since, which a lesson kept by a person may still name.
+    `besides` are ids of other allowed attempts: the benchmark's worked examples, and earlier training attempts that
+    were repeated since, which a lesson kept by a person may still name.
 
     Raises:
         LeakError: if a lesson has a source outside the training trajectories, or anything comes from a test task.

@@ -1,6 +1,7 @@
-"""Plugins: additions of other packages, found by Python entry points. The laboratory is added in the same way.
+"""Plugins: additions of other packages, found by Python entry points; and objects that a user names by import path.
 
-A package names what it adds in its `pyproject.toml`, under `[project.entry-points."seasoned.GROUP"]`:
+The laboratory is added in the same way. A package names what it adds in its `pyproject.toml`, under
+`[project.entry-points."seasoned.GROUP"]`:
 
     commands    a function that takes the command line's typer app and adds commands to it
     pages       a function that returns the page's addresses with their handlers; templates are in its package
@@ -12,7 +13,8 @@ A package names what it adds in its `pyproject.toml`, under `[project.entry-poin
 docs/plugins.md has an example. Adapters need no entry point: they are imported where they are used.
 
 Always holds: a plugin is imported at its first use; one that does not load is named in one sentence, and the others
-work; two plugins of one name are refused, and the error names both packages.
+work; two plugins of one name are refused, and the error names both packages; an error of a user's module becomes a
+sentence too.
 """
 
 from __future__ import annotations
@@ -20,10 +22,11 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from functools import cache
+from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
-from seasoned.errors import ConfigError
+from seasoned.errors import ConfigError, SeasonedError
 
 
 class PluginWarning(UserWarning):
@@ -74,6 +77,28 @@ def loaded(group: str) -> Iterator[tuple[str, Any]]:
             warnings.warn(str(error), PluginWarning, stacklevel=2)
             continue
         yield name, member
+
+
+def import_member(path: str, what: str, known: str) -> Any:
+    """Import the object at a path of a module's member; its name follows the last dot or colon.
+
+    Errors name the expected kind of object (`what`), and the known names.
+
+    Raises:
+        ConfigError: the path has no module or no name, or cannot be imported.
+        SeasonedError: an error of Seasoned that the module raises, such as MissingExtraError.
+    """
+    module, colon, member = path.rpartition(":")
+    if not colon:
+        module, _, member = path.rpartition(".")
+    if not module or not member:
+        raise ConfigError(f"there is no {what} {path!r}: {known}")
+    try:
+        return getattr(import_module(module), member)
+    except SeasonedError:
+        raise
+    except Exception as error:  # a user's module may raise anything
+        raise ConfigError(f"the {what} {path!r} cannot be imported: {type(error).__name__}: {error}") from error
 
 
 def _home(point: EntryPoint) -> str:

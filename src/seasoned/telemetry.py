@@ -21,9 +21,7 @@ Note = Callable[..., None]
 def observed(what: str, namespace: str) -> Iterator[Note]:
     """A span `seasoned.WHAT` around the block, its time as `seasoned.duration`, and its counts as `seasoned.WHAT.NAME`.
 
-    Args:
-        what: recall, record or learn.
-        namespace: the memory's namespace.
+    `what` is recall, record or learn.
     """
     trace: Any = sys.modules.get("opentelemetry.trace")
     metrics: Any = sys.modules.get("opentelemetry.metrics")

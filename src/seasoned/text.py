@@ -178,12 +178,9 @@ def not_in_text(guidance: Guidance) -> list[Trajectory]:
 def transcript(trajectory: Trajectory, *, limit: int | None = None, cap: int | None = None, task: bool = True) -> str:
     """The attempt as lines of "Task: ..", "Thought: ..", "Action: .." and "Observation: ..", without empty ones.
 
-    Args:
-        trajectory: the attempt; its outcome is not shown.
-        limit: at most this many characters in all; `shorten_trajectory` shortens the attempt to that.
-        cap: at most this many characters of each thought, action and observation. By default 600 without a limit; with
-            one 4,000, since the limit then cuts the longest parts; with one above 32,000, the limit itself.
-        task: whether the task's text comes first.
+    It has at most `limit` characters in all; `shorten_trajectory` shortens the attempt to that. `cap` limits each
+    thought, action and observation: by default to 600 without a limit; with one to 4,000, since the limit then cuts the
+    longest parts; with one above 32,000, to the limit itself.
     """
     if cap is None:
         cap = CAP if limit is None else _TASK_CAP if limit <= _ROOMY else limit
@@ -205,16 +202,8 @@ def shorten_trajectory(trajectory: Trajectory, limit: int, *, cap: int = _TASK_C
     """Shorten an attempt so that its transcript has at most `limit` characters, where that is possible.
 
     The longest observations are cut first, all to one length; then the thoughts, then the middle of the task. Last,
-    steps in the middle are left out, and a line says how many. (Reflexion's code cuts observations only.)
-
-    Args:
-        trajectory: the attempt; it is returned unchanged if it fits.
-        limit: characters of the transcript.
-        cap: as in `transcript`.
-        task: as in `transcript`.
-
-    Returns:
-        A trajectory with the same id, task id and outcome.
+    steps in the middle are left out, and a line says how many. (Reflexion's code cuts observations only.) The id, the
+    task id and the outcome stay; `cap` and `task` are those of `transcript`.
     """
 
     def over() -> int:

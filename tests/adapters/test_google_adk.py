@@ -12,8 +12,9 @@ import sys
 from contextlib import aclosing
 
 import pytest
+from bare_steps import did
 
-from seasoned.errors import ConfigError, MissingExtraError
+from seasoned.errors import ConfigError
 
 pytest.importorskip("google.adk", reason="ADK wants an environment of its own, with older websockets")
 
@@ -114,7 +115,7 @@ def test_a_run_is_an_attempt(taught, kept, rule):
     assert len(told) == 2
     assert all(text.startswith("Be kind.") and text.count(rule) == 1 for text in told)
     [found] = kept()
-    assert [(s.action, s.observation) for s in found.steps] == [('lookup({"order": 17})', "shipped"), ("refused", "")]
+    assert did(found) == [('lookup({"order": 17})', "shipped"), ("refused", "")]
     assert (found.task, found.agent, found.outcome.success) == ("refund order 17", "clerk", True)
     assert found.outcome.answer == "refused"
     assert found.lesson_ids
@@ -313,10 +314,7 @@ def test_an_agent_that_is_a_tool_is_a_step(taught, kept, rule):
     agent, _ = scripted(call("desk", request="order 17?"), "refused", tools=[AgentTool(desk)])
     run(agent, remembering(taught), "refund order 17")
     [found] = kept()
-    assert [(s.action, s.observation) for s in found.steps] == [
-        ('desk({"request": "order 17?"})', "shipped"),
-        ("refused", ""),
-    ]
+    assert did(found) == [('desk({"request": "order 17?"})', "shipped"), ("refused", "")]
     assert [text.count(rule) for text in told] == [1]
 
 
@@ -345,9 +343,3 @@ def test_pictures_thoughts_and_code():
 def test_what_is_no_memory_is_refused():
     with pytest.raises(ConfigError, match=r"seasoned\.Memory"):
         remembering("memory.db")
-
-
-def test_without_adk(memory, monkeypatch):
-    monkeypatch.setitem(sys.modules, "google.adk.plugins", None)
-    with pytest.raises(MissingExtraError, match=r"seasoned\[google-adk\]"):
-        remembering(memory)

@@ -8,6 +8,7 @@ import asyncio
 import gc
 
 import pytest
+from bare_steps import did
 
 from seasoned.adapters.litellm import remembering
 from seasoned.errors import ConfigError
@@ -54,7 +55,7 @@ def test_any_function_that_answers_so_remembers(taught, kept, rule):
     assert mine(model="m", messages=[ASK, said, FOUND]) == last
     assert all(rule in wanted["messages"][0]["content"] for wanted in asked)
     [found] = kept()
-    assert [(s.action, s.observation) for s in found.steps] == [('lookup({"order": 17})', "shipped"), ("refused", "")]
+    assert did(found) == [('lookup({"order": 17})', "shipped"), ("refused", "")]
     assert found.outcome.success is True
 
 
@@ -94,10 +95,7 @@ def test_litellm_itself(taught, kept, play, rule, litellm, stream):
     assert ask([ASK, message.model_dump(), FOUND]).content == "It is refused."
     assert all(rule in request["messages"][0]["content"] for request in play.requests)
     [found] = kept()
-    assert [(s.action, s.observation) for s in found.steps] == [
-        ('lookup({"order": 17})', "shipped"),
-        ("It is refused.", ""),
-    ]
+    assert did(found) == [('lookup({"order": 17})', "shipped"), ("It is refused.", "")]
     assert found.outcome.success is True
 
 

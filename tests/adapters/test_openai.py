@@ -3,6 +3,7 @@
 import asyncio
 
 import pytest
+from bare_steps import did
 
 from seasoned.errors import ConfigError
 
@@ -115,7 +116,7 @@ def test_responses_with_tools_and_a_server_that_remembers(taught, kept, client, 
     assert play.requests[1]["input"] == [output]
     [found] = kept()
     assert found.task == "refund order 17"
-    assert ('lookup({"order": 17})', "shipped") in [(s.action, s.observation) for s in found.steps]
+    assert ('lookup({"order": 17})', "shipped") in did(found)
     assert found.outcome.answer == "refused"
 
 
@@ -149,7 +150,7 @@ def test_a_refusal_goes_on_and_what_waits_can_be_asked_again(memory, kept, clien
     mine.chat.completions.create(model="m", messages=[ASK, message, FOUND])
     failed, done = kept()
     assert (failed.outcome.success, failed.outcome.detail) == (None, "ended by InternalServerError")
-    assert [(s.action, s.observation) for s in done.steps] == [('lookup({"order": 17})', "shipped"), ("done", "")]
+    assert did(done) == [('lookup({"order": 17})', "shipped"), ("done", "")]
 
 
 def test_two_at_a_time_do_not_mix(memory, kept, client, play):

@@ -5,6 +5,7 @@ import gc
 import threading
 
 import pytest
+from bare_steps import did
 
 openai = pytest.importorskip("openai")
 
@@ -85,7 +86,7 @@ def test_an_agent_that_asks_on_before_it_has_read_all_goes_on(memory, kept, clie
     mine.chat.completions.create(model="m", messages=[ASK, message_of(chunks), FOUND])
     stream.close()
     [found] = kept()
-    assert [(s.action, s.observation) for s in found.steps] == [('lookup({"order": 17})', "shipped"), ("done", "")]
+    assert did(found) == [('lookup({"order": 17})', "shipped"), ("done", "")]
 
 
 @pytest.mark.parametrize("how", ["close", "with", "drop"])
@@ -177,7 +178,7 @@ def test_responses_that_stream(taught, kept, client, play, rule):
     assert all(rule in request["instructions"] for request in play.requests)
     [found] = kept()
     assert (found.task, found.outcome.answer) == ("refund order 17", "It is refused.")
-    assert ('lookup({"order": 17})', "shipped") in [(s.action, s.observation) for s in found.steps]
+    assert ('lookup({"order": 17})', "shipped") in did(found)
 
 
 def test_a_response_that_breaks_off(memory, kept, client, play):

@@ -1,11 +1,9 @@
 """PydanticAI with its model that is a function."""
 
 import asyncio
-import sys
 
 import pytest
-
-from seasoned.errors import MissingExtraError
+from bare_steps import did
 
 pydantic_ai = pytest.importorskip("pydantic_ai", exc_type=ImportError)
 
@@ -58,7 +56,7 @@ def test_a_run_is_an_attempt(taught, kept, rule):
     assert len(told) == 2
     assert all(text.startswith("Be kind.") and rule in text for text in told)
     [found] = kept()
-    assert [(s.action, s.observation) for s in found.steps] == [('lookup({"order":17})', "shipped"), ("refused", "")]
+    assert did(found) == [('lookup({"order":17})', "shipped"), ("refused", "")]
     assert (found.task, found.agent, found.outcome.success) == ("refund order 17", "clerk", True)
     assert found.outcome.answer == "refused"
     assert found.lesson_ids
@@ -180,9 +178,3 @@ def test_messages_of_all_kinds():
     assert "no such order" in said[2]["content"]
     assert "say it shorter" in said[3]["content"]
     assert said[4]["tool_calls"][0]["function"] == {"name": "lookup", "arguments": '{"order":17}'}
-
-
-def test_without_pydantic_ai(memory, monkeypatch):
-    monkeypatch.setitem(sys.modules, "pydantic_ai.capabilities", None)
-    with pytest.raises(MissingExtraError, match=r"seasoned\[pydantic-ai\]"):
-        remembering(memory)

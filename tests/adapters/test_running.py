@@ -1,13 +1,15 @@
 """What all adapters share."""
 
 import asyncio
+import sys
 import threading
 import time
+from importlib import import_module
 
 import pytest
 
 from seasoned.adapters.running import Run, asked, checked, led
-from seasoned.errors import ConfigError, StoreError
+from seasoned.errors import ConfigError, MissingExtraError, StoreError
 from seasoned.jobs import off_loop
 
 
@@ -82,6 +84,23 @@ def test_what_is_no_memory_is_refused(memory):
         checked(memory, True)
     with memory.attempt("a") as attempt, pytest.raises(ConfigError, match="finish this one"):
         checked(attempt, lambda task, answer: True)
+
+
+@pytest.mark.parametrize(
+    ("adapter", "module", "given"),
+    [
+        ("anthropic", "anthropic", [object()]),
+        ("google_adk", "google.adk.plugins", []),
+        ("langgraph", "langgraph.pregel", [object()]),
+        ("openai_agents", "agents", []),
+        ("pydantic_ai", "pydantic_ai.capabilities", []),
+        ("smolagents", "smolagents", [object()]),
+    ],
+)
+def test_without_its_framework_an_adapter_says_what_to_install(memory, monkeypatch, adapter, module, given):
+    monkeypatch.setitem(sys.modules, module, None)
+    with pytest.raises(MissingExtraError, match=rf"seasoned\[{adapter.replace('_', '-')}\]"):
+        import_module(f"seasoned.adapters.{adapter}").remembering(memory, *given)
 
 
 def test_the_task_is_what_the_user_said_last():

@@ -1,9 +1,10 @@
 import re
+from types import SimpleNamespace
 
 import pytest
 
 from seasoned.agents.direct import Direct
-from seasoned.lab.benchmarks.base import prompts
+from seasoned.lab.benchmarks.answer import prompts
 from seasoned.llm.scripted import ScriptedModel
 from seasoned.types import Guidance
 
@@ -48,7 +49,7 @@ def test_an_answer_may_come_as_a_command(lets, form):
 
 @pytest.mark.parametrize("name", ["lets", "clutrr", "mets"])
 def test_worked_reasoning_leads_to_the_right_answer_without_notes(name):
-    words = prompts(name)
+    words = SimpleNamespace(**prompts(name))
     agent = Direct(ScriptedModel([]), words.instruction, words.examples, "cot")
     worked = [m["content"] for m in agent.preamble() if m["role"] == "assistant"]
     assert len(worked) == len(words.examples)

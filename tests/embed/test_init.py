@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from seasoned.embed import embedder, rows
+from seasoned.embed import UnitRows, embedder
 from seasoned.embed.hashing import HashingEmbedder
 from seasoned.embed.openai import OpenAIEmbedder
 from seasoned.embed.static import StaticEmbedder
@@ -83,24 +83,30 @@ def test_what_is_no_list_of_texts_is_refused(wrong):
         HashingEmbedder().embed(wrong)
 
 
-def test_rows_gives_the_function_batches_of_clean_texts_only():
+class Answering(UnitRows):
+    """An embedder whose vectors come from a function."""
+
+    def __init__(self, dim, vectors):
+        self.dim, self._vectors, self.batch = dim, vectors, 2
+
+
+def test_vectors_are_asked_for_in_batches_of_clean_texts_only():
     seen = []
 
     def vectors(texts):
         seen.append(texts)
         return np.full((len(texts), 3), 2.0)
 
-    matrix = rows(["a", "", "b\ud800", "c"], 3, vectors, batch=2)
+    matrix = Answering(3, vectors).embed(["a", "", "b\ud800", "c"])
     assert seen == [["a", "b?"], ["c"]]
     assert matrix.tolist()[1] == [1.0, 0.0, 0.0]
     assert np.allclose(matrix[[0, 2, 3]], 3**-0.5)
 
 
-def test_rows_never_passes_on_zeros_nan_or_infinity():
-    def vectors(texts):
-        return np.array([[0.0, 0.0], [float("nan"), 1.0], [float("inf"), 1.0]])
-
-    assert rows(["a", "b", "c"], 2, vectors).tolist() == [[1.0, 0.0]] * 3
+def test_zeros_nan_and_infinity_are_never_passed_on():
+    for odd in ([0.0, 0.0], [float("nan"), 1.0], [float("inf"), 1.0]):
+        made = Answering(2, lambda texts, odd=odd: np.array([odd] * len(texts)))
+        assert made.embed(["a", "b", "c"]).tolist() == [[1.0, 0.0]] * 3
 
 
 def test_a_user_class_by_import_path(monkeypatch):

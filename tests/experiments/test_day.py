@@ -1,27 +1,15 @@
 """The day with a memory, in small: a scripted model that learns codes through its notes alone."""
 
-import importlib.util
 import json
-import sys
-from pathlib import Path
 
-import pytest
+from loading import program
 
 from seasoned.llm.scripted import ScriptedModel
 
-DAY = Path(__file__).parents[2] / "experiments" / "day.py"
+day = program("experiments/day.py")
 
 
-@pytest.fixture
-def day():
-    spec = importlib.util.spec_from_file_location("day", DAY)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    yield module
-    sys.modules.pop("day", None)
-
-
-def test_what_is_solved_rises_and_a_day_goes_on_where_it_was(day, apprentice, tmp_path, capsys):
+def test_what_is_solved_rises_and_a_day_goes_on_where_it_was(apprentice, tmp_path, capsys):
     model = ScriptedModel(apprentice, name="apprentice")
     wanted = ["--store", str(tmp_path / "day.db"), "--plot", str(tmp_path / "day.svg"), "--symbols", "1"]
     day.main([*wanted, "--attempts", "10"], llm=model)

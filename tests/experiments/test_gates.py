@@ -1,12 +1,10 @@
 """What the gate would have done, from the counts and p of a page of results."""
 
-import importlib.util
-from pathlib import Path
-
 import numpy as np
 import pytest
+from loading import program
 
-ROOT = Path(__file__).parents[2]
+gates = program("experiments/gates.py")
 
 PAGE = """
 | benchmark | method | baseline | with it | points | p | why |
@@ -21,15 +19,7 @@ PAGE = """
 """
 
 
-@pytest.fixture
-def gates():
-    spec = importlib.util.spec_from_file_location("gates", ROOT / "experiments" / "gates.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-def test_rows_with_one_attempt_per_task_are_read(gates):
+def test_rows_with_one_attempt_per_task_are_read():
     first, second = gates.read(PAGE)
     assert first == ("games, 69", "insights", 69, 0, 7)
     assert second.benchmark == "games, 69: seed 2"
@@ -45,11 +35,11 @@ def test_rows_with_one_attempt_per_task_are_read(gates):
         (5, 5, 9, "1.0", (4, 4)),
     ],
 )
-def test_won_and_lost_follow_from_counts_and_p(gates, before, after, tasks, p, pair):
+def test_won_and_lost_follow_from_counts_and_p(before, after, tasks, p, pair):
     assert gates.discordant(before, after, tasks, p, below=False) == pair
 
 
-def test_harm_is_stopped_and_a_large_lift_kept(gates):
+def test_harm_is_stopped_and_a_large_lift_kept():
     dice = np.random.default_rng(0)
     assert gates.gated(gates.Row("", "", 69, 0, 7), dice) == (0, 0)
     share, points = gates.gated(gates.Row("", "", 300, 165, 26), dice)
@@ -57,7 +47,7 @@ def test_harm_is_stopped_and_a_large_lift_kept(gates):
     assert 45 < points < 48
 
 
-def test_the_page_has_the_table(gates):
+def test_the_page_has_the_table():
     text = gates.PAGE.read_text(encoding="utf-8")
     for line in gates.table(text):
         assert line in text

@@ -1,27 +1,16 @@
 """What lessons were measured to do, of a run with a gate, beside what the record says of them."""
 
-import importlib.util
-from pathlib import Path
-
-import pytest
+from loading import program
 
 from seasoned.lab.run.experiment import run
 from seasoned.lab.run.recipe import make_recipe
 from seasoned.llm.scripted import ScriptedModel
 from seasoned.store.sql import Store
 
-RECORD = Path(__file__).parents[2] / "experiments" / "record.py"
+record = program("experiments/record.py")
 
 
-@pytest.fixture
-def record():
-    spec = importlib.util.spec_from_file_location("record", RECORD)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-def test_effects_are_measured_at_test_and_gate_tasks(record, apprentice, tmp_path, capsys):
+def test_effects_are_measured_at_test_and_gate_tasks(apprentice, tmp_path, capsys):
     recipe = make_recipe(
         {
             "name": "small",

@@ -1,12 +1,10 @@
 """Two stages against scoring everything, in small: a scripted model that likes what shares words with the task."""
 
-import importlib.util
 import json
 import re
-import sys
-from pathlib import Path
 
 import pytest
+from loading import program
 
 from seasoned.errors import InfrastructureError
 from seasoned.llm.scripted import ScriptedModel
@@ -16,20 +14,11 @@ from seasoned.store.sql import Store
 from seasoned.text import tokens
 from seasoned.types import Task
 
-SCRIPT = Path(__file__).parents[2] / "experiments" / "two_stage.py"
+two_stage = program("experiments/two_stage.py")
 
 
 @pytest.fixture
-def two_stage():
-    spec = importlib.util.spec_from_file_location("two_stage", SCRIPT)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    yield module
-    sys.modules.pop("two_stage", None)
-
-
-@pytest.fixture
-def run(two_stage, tmp_path):
+def run(tmp_path):
     def go(model, *more):
         files = ["--store", str(tmp_path / "a.db"), "--out", str(tmp_path / "a.json"), "--embedder", "hashing"]
         small = ["--heuristics", "120", "--tasks", "3", "--k", "5", "--recall-first", "30", "--slots", "1"]
@@ -45,7 +34,7 @@ def likes_common_words(messages):
     return str(min(9, len(wanted & said)))
 
 
-def test_heuristics_read_like_some_are_different_and_have_near_ones(two_stage):
+def test_heuristics_read_like_some_are_different_and_have_near_ones():
     lessons, tasks = two_stage.made(1000, 10, 0)
     assert len({lesson["text"] for lesson in lessons}) == len(lessons) == 1000
     for lesson in lessons:
@@ -59,7 +48,7 @@ def test_heuristics_read_like_some_are_different_and_have_near_ones(two_stage):
     assert two_stage.made(1000, 10, 0)[0] == lessons != two_stage.made(1000, 10, 1)[0]
 
 
-def test_marking_everything_is_what_erl_does_in_one_recall(run, two_stage, tmp_path):
+def test_marking_everything_is_what_erl_does_in_one_recall(run, tmp_path):
     found = run(ScriptedModel(likes_common_words))
     with Store(tmp_path / "a.db") as store:
         pool = ExperiencePool(store, "two-stage-120-3-0")

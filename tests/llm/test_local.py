@@ -221,7 +221,7 @@ QUIET = """
 import os, sys
 from seasoned.llm.local import LocalModel
 from seasoned.errors import ModelFileError
-for _ in range(6):
+for _ in range(3):
     LocalModel(sys.argv[1], slots=1, context=256).close()
 model = LocalModel(sys.argv[1], slots=1, context=256)
 model.chat([{"role": "user", "content": "Say hello."}], max_tokens=2)

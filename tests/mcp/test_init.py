@@ -327,14 +327,7 @@ def test_a_store_that_fails_is_a_sentence(memory):
 
 
 def program(*words):
-    code = (
-        "import typer; from seasoned.cli.mcp import mcp; from seasoned.cli.shared import fail\n"
-        "from seasoned.errors import SeasonedError\n"
-        "app = typer.Typer(); app.command()(mcp)\n"
-        "try: app()\n"
-        "except SeasonedError as error: raise SystemExit(fail(error))\n"
-    )
-    return ["-c", code, *map(str, words)]
+    return ["-m", "seasoned", "mcp", *map(str, words)]
 
 
 def environment():

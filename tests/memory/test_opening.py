@@ -56,7 +56,6 @@ def test_an_embedder_is_a_name_itself_or_none():
 
 @pytest.mark.parametrize(("version", "install"), [((3, 13), "[local]'"), ((3, 14), "[minilm]', and name the embedder")])
 def test_without_wordllama_words_are_compared_and_that_is_said_once(path, monkeypatch, caplog, version, install):
-    monkeypatch.setattr("seasoned.embed.find_spec", lambda name: None)
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     monkeypatch.setattr("seasoned.embed.static.sys", SimpleNamespace(version_info=version))
     _say_what_is_missing.cache_clear()

@@ -2,17 +2,8 @@
 
 import pytest
 
-from seasoned.embed.hashing import HashingEmbedder
 from seasoned.methods.nearest import NearestCases
-from seasoned.pool import ExperiencePool
-from seasoned.store.sql import Store
 from seasoned.types import Outcome, Step, Task, Trajectory
-
-
-@pytest.fixture
-def pool(tmp_path):
-    with Store(tmp_path / "store.db") as store:
-        yield ExperiencePool(store, "test", embedder=HashingEmbedder())
 
 
 def case(number, text, success, answer="", **step):

@@ -9,20 +9,12 @@ from seasoned.errors import BudgetExceeded, ContextLengthError, InfrastructureEr
 from seasoned.lab.benchmarks import load_benchmark
 from seasoned.llm.scripted import ScriptedModel
 from seasoned.methods.reflexion import ATTEMPT, Reflexion
-from seasoned.pool import ExperiencePool
 from seasoned.replies.reflections import read_reflection
-from seasoned.store.sql import Store
 from seasoned.text import transcript
 from seasoned.types import Lesson, Outcome, Reply, Step, Task, Trajectory
 
 GOLD = "Zanzibar"
 PLAN = "I looked in the drawer only; next time I will open the fridge first."
-
-
-@pytest.fixture
-def pool(tmp_path):
-    with Store(tmp_path / "store.db") as store:
-        yield ExperiencePool(store, "test")
 
 
 def attempt(name="tra-1", task="t1", *, success=False, reason="answered", steps=None, trial=0, **fields):

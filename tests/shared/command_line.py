@@ -1,4 +1,3 @@
-import http.server
 import json
 import os
 import signal
@@ -11,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from model_server import Play, completion, model_server
 
 import seasoned
 from seasoned.cli import main
@@ -176,63 +176,26 @@ def process():
         one.stderr.close()
 
 
-class Played:
+class Played(Play):
     """An OpenAI-compatible server on loopback, played by the apprentice; `pause` is in seconds a reply.
 
     `slow` holds the requests that came while there was a pause.
     """
 
     def __init__(self, apprentice):
-        self.apprentice = apprentice
-        self.status = 200
-        self.pause = 0.0
-        self.slow = []
-        self.url = ""
+        super().__init__()
+        self.apprentice, self.status, self.slow = apprentice, 200, []
 
-    def reply(self, body):
+    def turn(self, path, body):
         if self.pause:
             self.slow.append(body)
         time.sleep(self.pause)
-        if self.status != 200:
-            return {"error": {"message": "no", "type": "x", "param": None, "code": None}}
-        message = {"role": "assistant", "content": self.apprentice(body["messages"])}
         used = {"prompt_tokens": 10, "completion_tokens": 2, "total_tokens": 12}
-        return {
-            "id": "c",
-            "object": "chat.completion",
-            "model": "played",
-            "choices": [{"index": 0, "finish_reason": "stop", "message": message}],
-            "usage": used,
-        }
+        ok = self.status == 200
+        return completion(self.apprentice(body["messages"]), model="played", usage=used) if ok else self.status
 
 
 @pytest.fixture
 def server(apprentice):
-    play = Played(apprentice)
-
-    class Handler(http.server.BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-
-        def do_POST(self):
-            asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            body = json.dumps(play.reply(asked)).encode()
-            try:
-                self.send_response(play.status)
-                self.send_header("Content-Type", "application/json")
-                self.send_header("Content-Length", str(len(body)))
-                self.end_headers()
-                self.wfile.write(body)
-            except OSError:
-                self.close_connection = True
-
-        def log_message(self, *args):
-            pass
-
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as played:
-        played.daemon_threads = True
-        thread = threading.Thread(target=played.serve_forever, args=(0.02,))
-        thread.start()
-        play.url = f"http://127.0.0.1:{played.server_address[1]}/v1"
-        yield play
-        played.shutdown()
-        thread.join()
+    with model_server(Played(apprentice)) as played:
+        yield played

@@ -31,11 +31,7 @@ class Play:
 
     def says(self, text=None, *calls, **more):
         """A chat completion that says a text, and calls tools: (id, name, arguments)."""
-        tools = [{"id": i, "type": "function", "function": {"name": n, "arguments": a}} for i, n, a in calls]
-        message = {"role": "assistant", "content": text, **({"tool_calls": tools} if tools else {})}
-        choice = {"index": 0, "finish_reason": "tool_calls" if tools else "stop", "message": message}
-        base = {"id": "c", "object": "chat.completion", "created": 1, "model": "m", "choices": [choice]}
-        self.turns.append(base | more)
+        self.turns.append(completion(text, *calls, **more))
 
     def responds(self, text=None, *calls):
         """The same as a response."""
@@ -55,11 +51,24 @@ class Play:
         stop = "tool_use" if calls else "end_turn"
         self.turns.append(reply | {"stop_reason": stop, "stop_sequence": None, "usage": usage})
 
+    def turn(self, path, body):
+        """The next turn, for this request."""
+        self.requests.append(body)
+        self.paths.append(path)
+        return self.turns.pop(0)
+
+
+def completion(text, *calls, **more):
+    tools = [{"id": i, "type": "function", "function": {"name": n, "arguments": a}} for i, n, a in calls]
+    message = {"role": "assistant", "content": text, **({"tool_calls": tools} if tools else {})}
+    choice = {"index": 0, "finish_reason": "tool_calls" if tools else "stop", "message": message}
+    return {"id": "c", "object": "chat.completion", "created": 1, "model": "m", "choices": [choice]} | more
+
 
 @contextmanager
-def model_server():
+def model_server(played=None):
     """Such a server, on loopback."""
-    played = Play()
+    played = played or Play()
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
@@ -67,9 +76,7 @@ def model_server():
 
         def do_POST(self):
             body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            played.requests.append(body)
-            played.paths.append(self.path)
-            turn = played.turns.pop(0)
+            turn = played.turn(self.path, body)
             with suppress(ConnectionError):  # of an agent that reads no further
                 if body.get("stream") and isinstance(turn, dict):
                     self.stream(turn)

@@ -23,6 +23,13 @@ HOST = "http://127.0.0.1:8764"
 SCOPE = "memory/default"
 
 
+def visit(app: Any, token: str = TOKEN, **options: Any) -> TestClient:
+    """A browser of words that was let in by the token."""
+    client = TestClient(app, base_url=HOST, headers={"origin": HOST}, **options)
+    assert client.get(f"/?token={token}").status_code == 200
+    return client
+
+
 @pytest.fixture
 def attempts() -> list[Trajectory]:
     steps = (Step(thought="look first", action="lookup(17)", observation="shipped"), Step(action="tell"))
@@ -94,7 +101,5 @@ def made_runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def client(store: Store, runs: Path) -> Any:
-    app = make_app(store, token=TOKEN, runs_folder=runs)
-    with TestClient(app, base_url=HOST, headers={"origin": HOST}) as opened:
-        assert opened.get(f"/?token={TOKEN}").status_code == 200
+    with visit(make_app(store, token=TOKEN, runs_folder=runs)) as opened:
         yield opened

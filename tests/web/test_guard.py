@@ -1,13 +1,12 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from page import HOST, TOKEN, visit
 from starlette.testclient import TestClient
 
 from seasoned.store.tokens import add_token, remove_token
 from seasoned.web.app import make_app
 from seasoned.web.guard import MAX_BODY, _cookie, _host_fits
-
-TOKEN, HOST = "a-token-of-a-test-0123456789", "http://127.0.0.1:8764"
 
 
 @pytest.fixture
@@ -59,8 +58,7 @@ def test_another_host_is_refused_everywhere(client):
 
 def test_offered_elsewhere_any_address_but_no_foreign_name(store, runs):
     app = make_app(store, token=TOKEN, runs_folder=runs, host="0.0.0.0")
-    client = TestClient(app, base_url=HOST)
-    client.get(f"/?token={TOKEN}")
+    client = visit(app)
     assert client.get("/lessons", headers={"host": "192.168.0.9:8764"}).status_code == 200
     assert client.get("/lessons", headers={"host": "evil.example"}).status_code == 421
 
@@ -138,8 +136,7 @@ def test_named_tokens_have_roles_and_sign_what_they_change(store, runs):
     app = make_app(store, token=TOKEN, runs_folder=runs)
     people = {}
     for name, role in (("ann", "editor"), ("bob", "reader")):
-        people[name] = TestClient(app, base_url=HOST, headers={"origin": HOST})
-        people[name].get(f"/?token={add_token(store, name, role)}")
+        people[name] = visit(app, add_token(store, name, role))
         page = people[name].get("/lessons").text
         assert f"You are <bdi>{name}</bdi>, {role}." in page
         assert ('<body class="reader">' in page) == (role == "reader")

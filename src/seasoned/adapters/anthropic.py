@@ -5,7 +5,7 @@ Always holds: what `sdk` says about clients, and `talks` about runs.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar, cast
 
 from seasoned.adapters.running import Where, checked
 from seasoned.adapters.sdk import remember
@@ -17,10 +17,7 @@ from seasoned.memory.checks import Check
 if TYPE_CHECKING:
     from anthropic import Anthropic, AsyncAnthropic
 
-    Client = TypeVar("Client", bound=Anthropic | AsyncAnthropic)
-else:
-    Client = TypeVar("Client")
-
+Client = TypeVar("Client", bound="Anthropic | AsyncAnthropic")
 _POSTS = {"/v1/messages": MESSAGES}
 _KINDS = ("Anthropic", "AnthropicBedrock", "AnthropicVertex")
 
@@ -48,5 +45,4 @@ def remembering(where: Where, client: Client, *, check: Check | None = None, age
     if not later and not isinstance(client, tuple(getattr(anthropic, kind) for kind in _KINDS)):
         kind = type(client).__name__
         raise ConfigError(f"the client should be an anthropic.Anthropic or anthropic.AsyncAnthropic, and is a {kind}")
-    copied: Any = remember(client, Talks(where, check, agent), _POSTS, later=later)
-    return copied  # type: ignore[no-any-return]
+    return cast(Client, remember(client.copy(), Talks(where, check, agent), _POSTS, later=later))

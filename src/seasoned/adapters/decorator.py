@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Any, ParamSpec, TypeVar, cast
 
@@ -44,11 +44,15 @@ def remembering(
     checked(where, check)
 
     def remember(function: Callable[P, R]) -> Callable[P, R]:
-        calls = _Calls(function, where, check, task, agent)
+        name = getattr(function, "__name__", type(function).__name__)
+        if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
+            raise ConfigError(f"{name} is a generator; record it yourself: with memory.attempt(..) as attempt")
+        start = partial(Run, where, check=check, agent=agent or name)
+        begin = partial(_begin, inspect.signature(function), name, start, task)
 
         @functools.wraps(function)
         def remembered(*args: Any, **kwargs: Any) -> Any:
-            run, call, full = calls.begin(args, kwargs)
+            run, call, full = begin(args, kwargs)
             with run:
                 result = cast(Any, function)(*args, **full)
                 if inspect.isawaitable(result):  # a plain function that returns a coroutine
@@ -58,7 +62,7 @@ def remembering(
 
         @functools.wraps(function)
         async def remembered_async(*args: Any, **kwargs: Any) -> Any:
-            run, call, full = await off_loop(calls.begin, args, kwargs)
+            run, call, full = await off_loop(begin, args, kwargs)
             return await _awaited(run, call, cast(Any, function)(*args, **full))
 
         return cast(Callable[P, R], remembered_async if inspect.iscoroutinefunction(function) else remembered)
@@ -66,39 +70,25 @@ def remembering(
     return remember
 
 
-class _Calls:
-    """Begins an attempt for each call of a function."""
-
-    def __init__(
-        self,
-        function: Callable[..., Any],
-        where: Where,
-        check: Check | None,
-        task: Callable[..., str] | None,
-        agent: str,
-    ) -> None:
-        self.name = getattr(function, "__name__", type(function).__name__)
-        if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
-            raise ConfigError(f"{self.name} is a generator; record it yourself: with memory.attempt(..) as attempt")
-        self.signature = inspect.signature(function)
-        self.where, self.check, self.task, self.agent = where, check, task, agent or self.name
-
-    def begin(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Run, str, dict[str, Any]]:
-        """The run of a call, the call as a step ("" if the function records its own), and its keyword arguments."""
-        arguments = self.signature.bind_partial(*args, **kwargs).arguments
-        inputs = {name: value for name, value in arguments.items() if name not in (*_ADDED, "self", "cls")}
-        call = _call(self.name, inputs)
-        only = next(iter(inputs.values())) if len(inputs) == 1 else None
-        text = self.task(*args, **kwargs) if self.task else only if isinstance(only, str) and only else call
-        run = Run(self.where, text, check=self.check, agent=self.agent)
-        added = {
-            name: value
-            for name, value in zip(_ADDED, (run.guidance, run.attempt))
-            if name in self.signature.parameters and name not in arguments
-        }
-        call = "" if "attempt" in self.signature.parameters else call
-        run.on_error = partial(_failed, run, call)
-        return run, call, kwargs | added
+def _begin(
+    signature: inspect.Signature,
+    name: str,
+    start: Callable[[str], Run],
+    task: Callable[..., str] | None,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+) -> tuple[Run, str, dict[str, Any]]:
+    """The run of a call, the call as a step ("" if the function records its own), and its keyword arguments."""
+    arguments = signature.bind_partial(*args, **kwargs).arguments
+    inputs = {key: value for key, value in arguments.items() if key not in (*_ADDED, "self", "cls")}
+    call = f"{name}({', '.join(f'{key}={shown(value, repr)}' for key, value in inputs.items())})"
+    only = next(iter(inputs.values())) if len(inputs) == 1 else None
+    run = start(task(*args, **kwargs) if task else only if isinstance(only, str) and only else call)
+    known = dict(zip(_ADDED, (run.guidance, run.attempt)))
+    added = {key: known[key] for key in _ADDED if key in signature.parameters and key not in arguments}
+    call = "" if "attempt" in signature.parameters else call
+    run.on_error = partial(_failed, run, call)
+    return run, call, kwargs | added
 
 
 def _failed(run: Run, call: str, error: BaseException) -> None:
@@ -118,7 +108,3 @@ def _end(run: Run, call: str, result: object) -> None:
     if call:
         run.attempt.step(action=call, observation=shown(result))
     run.ended(result)
-
-
-def _call(name: str, arguments: Mapping[str, object]) -> str:
-    return f"{name}({', '.join(f'{key}={shown(value, repr)}' for key, value in arguments.items())})"

@@ -92,16 +92,7 @@ class _Stream:
         return chunk
 
     async def __anext__(self) -> Any:
-        try:
-            chunk = await anext(self._stream)
-        except StopAsyncIteration:
-            await off_loop(self._tape.end)
-            raise
-        except BaseException as error:
-            await off_loop(self._tape.end, error)
-            raise
-        self._tape.parts.append(chunk)
-        return chunk
+        return await self._tape.next_of(self._stream)
 
     def __del__(self) -> None:
         if not self._tape.over:

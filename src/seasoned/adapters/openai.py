@@ -5,7 +5,7 @@ Always holds: what `sdk` says about clients, and `talks` about runs.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar, cast
 
 from seasoned.adapters.running import Where, checked
 from seasoned.adapters.sdk import remember
@@ -17,10 +17,7 @@ from seasoned.memory.checks import Check
 if TYPE_CHECKING:
     from openai import AsyncOpenAI, OpenAI
 
-    Client = TypeVar("Client", bound=OpenAI | AsyncOpenAI)
-else:
-    Client = TypeVar("Client")
-
+Client = TypeVar("Client", bound="OpenAI | AsyncOpenAI")
 _POSTS = {"/chat/completions": CHAT, "/responses": RESPONSES}
 
 
@@ -47,5 +44,5 @@ def remembering(where: Where, client: Client, *, check: Check | None = None, age
         raise ConfigError(
             f"the client should be an openai.OpenAI or openai.AsyncOpenAI, and is a {type(client).__name__}"
         )
-    copied: Any = remember(client, Talks(where, check, agent), _POSTS, later=isinstance(client, AsyncOpenAI))
-    return copied  # type: ignore[no-any-return]
+    talks = Talks(where, check, agent)
+    return cast(Client, remember(client.copy(), talks, _POSTS, later=isinstance(client, AsyncOpenAI)))

@@ -22,21 +22,17 @@ Posts = Mapping[str, Form]
 
 
 def remember(client: Any, talks: Talks, posts: Posts, *, later: bool) -> Any:
-    """Copy a client, with a memory; copies of the copy, such as by `with_options`, have the memory too.
+    """Give a client a memory; copies of it, such as by `with_options`, have the memory too.
 
     Args:
-        client: a client of one of the SDKs.
+        client: a copy of the user's client, which is changed.
         talks: the runs that its requests belong to.
         posts: the requests to record.
         later: whether the client is asynchronous.
     """
-    return _remembering(client.copy(), talks, posts, later)
-
-
-def _remembering(client: Any, talks: Talks, posts: Posts, later: bool) -> Any:
     copy = client.copy
     client.post = (_posting_async if later else _posting)(client.post, talks, posts)
-    client.copy = client.with_options = lambda **options: _remembering(copy(**options), talks, posts, later)
+    client.copy = client.with_options = lambda **options: remember(copy(**options), talks, posts, later=later)
     return client
 
 
@@ -103,19 +99,10 @@ class _Reading:
     def __aiter__(self) -> Self:
         return self
 
-    async def __anext__(self) -> bytes:
-        response, tape = self._response, self._response.tape
-        response.reading = True
-        try:
-            part = await anext(self._parts)
-        except StopAsyncIteration:
-            await off_loop(tape.end)
-            raise
-        except BaseException as error:
-            await off_loop(tape.end, error)
-            raise
-        response.reading = False
-        tape.parts.append(part)
+    async def __anext__(self) -> Any:
+        self._response.reading = True
+        part = await self._response.tape.next_of(self._parts)
+        self._response.reading = False
         return part
 
     async def aclose(self) -> None:

@@ -17,9 +17,7 @@ from seasoned.memory.checks import Check
 if TYPE_CHECKING:
     from smolagents import MultiStepAgent
 
-    Agent = TypeVar("Agent", bound=MultiStepAgent)
-else:
-    Agent = TypeVar("Agent")
+Agent = TypeVar("Agent", bound="MultiStepAgent")
 
 
 def remembering(where: Where, agent: Agent, *, check: Check | None = None) -> Agent:

@@ -8,13 +8,14 @@ ends, breaks off or is abandoned, or when the agent sends the next request befor
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
 from seasoned.adapters.running import Run, Where, asked, recording
 from seasoned.adapters.wire import Form, Said, answered
+from seasoned.jobs import off_loop
 from seasoned.memory import Memory
 from seasoned.memory.chat import read_chat
 from seasoned.memory.checks import Check
@@ -74,6 +75,19 @@ class Tape:
     def said(self) -> Said | None:
         """The reply so far; None if it is recorded already."""
         return None if self.over else self._read(list(self.parts))
+
+    async def next_of(self, parts: AsyncIterator[Any]) -> Any:
+        """The next part of a stream; if there is none, or an error, the reply is over."""
+        try:
+            part = await anext(parts)
+        except StopAsyncIteration:
+            await off_loop(self.end)
+            raise
+        except BaseException as error:
+            await off_loop(self.end, error)
+            raise
+        self.parts.append(part)
+        return part
 
     def end(self, error: BaseException | None = None) -> None:
         """Record the reply, once: it has ended, or an error broke it off."""

@@ -7,9 +7,10 @@ an error here, complete or cut off, in one body or as server-sent events: unread
 from __future__ import annotations
 
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from typing import Any
 
 from seasoned.adapters.running import led
 from seasoned.llm.openai import at, words_of
@@ -33,33 +34,36 @@ class Said:
     failed: bool = False
 
 
-class Form(Protocol):
+class Form(ABC):
     """How to read and write one protocol."""
 
     def items(self, body: Mapping[str, Any]) -> list[Any]:
         """The messages of a request; instructions in a field of their own are not among them."""
-
-    def led(self, body: Mapping[str, Any], items: list[Any], guidance: str) -> dict[str, Any]:
-        """The request with these messages, and with guidance after its instructions."""
+        return _listed(body.get("messages"))
 
     def held(self, body: Mapping[str, Any]) -> dict[str, Any]:
         """The ids of stored messages that a request continues: {"reply": id} or {"conversation": any}; else {}."""
+        return {}
 
+    @abstractmethod
+    def led(self, body: Mapping[str, Any], items: list[Any], guidance: str) -> dict[str, Any]:
+        """The request with these messages, and with guidance after its instructions."""
+
+    @abstractmethod
     def heard(self, body: Mapping[str, Any]) -> list[Any]:
         """All messages of a request, with its instructions as the first."""
 
+    @abstractmethod
     def body(self, reply: Any) -> Said:
         """Read a reply's JSON."""
 
+    @abstractmethod
     def read(self, parts: Sequence[Any]) -> Said:
         """Read the parts of a stream, or one complete reply: bytes, JSON values or an SDK's objects."""
 
 
-class _Chat:
+class _Chat(Form):
     """OpenAI's chat completions, and those of compatible servers."""
-
-    def items(self, body: Mapping[str, Any]) -> list[Any]:
-        return _listed(body.get("messages"))
 
     def led(self, body: Mapping[str, Any], items: list[Any], guidance: str) -> dict[str, Any]:
         first = items[0] if items else None
@@ -68,9 +72,6 @@ class _Chat:
         elif guidance:
             items = [{"role": "system", "content": guidance}, *items]
         return {**body, "messages": items}
-
-    def held(self, body: Mapping[str, Any]) -> dict[str, Any]:
-        return {}
 
     def heard(self, body: Mapping[str, Any]) -> list[Any]:
         return list(body["messages"])
@@ -105,7 +106,7 @@ class _Chat:
         return replace(self.body({"id": name, "choices": choices}), whole=done or finish is not None, failed=failed)
 
 
-class _Responses:
+class _Responses(Form):
     """OpenAI's responses."""
 
     def items(self, body: Mapping[str, Any]) -> list[Any]:
@@ -154,11 +155,8 @@ class _Responses:
         return replace(self.body({"id": name, "output": output}), whole=False, failed=failed)
 
 
-class _Messages:
+class _Messages(Form):
     """Anthropic's messages."""
-
-    def items(self, body: Mapping[str, Any]) -> list[Any]:
-        return _listed(body.get("messages"))
 
     def led(self, body: Mapping[str, Any], items: list[Any], guidance: str) -> dict[str, Any]:
         system = body.get("system")
@@ -208,9 +206,7 @@ class _Messages:
         return replace(self.body({"id": name, "content": content, "stop_reason": stop}), failed=failed)
 
 
-CHAT: Form = _Chat()
-RESPONSES: Form = _Responses()
-MESSAGES: Form = _Messages()
+CHAT, RESPONSES, MESSAGES = _Chat(), _Responses(), _Messages()
 
 
 def answered(item: Any) -> frozenset[str]:

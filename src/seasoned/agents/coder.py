@@ -13,7 +13,9 @@ from typing import Any
 
 from seasoned.agents.react import ended, reward
 from seasoned.agents.recorder import Recorder, attempt
+from seasoned.agents.tools import CALL_TOKENS
 from seasoned.llm.calls import Tool
+from seasoned.llm.structured import closed_object
 from seasoned.llm.tools import calling, result, with_calls
 from seasoned.protocols import LLM, Advise, Environment
 from seasoned.replies.calls import check_call
@@ -23,14 +25,11 @@ from seasoned.types import Guidance, Message, Outcome, Step, Task, ToolCall, Tra
 NOTHING = "That was no program. Reply with the function alone."
 RIGHT = "Right."
 NOTED = "Note in one line what to remember of one of the functions for other tasks. Begin with its name and a colon."
-CALL_TOKENS = 64
-"""Tokens of a reply in addition to its program, for the syntax of a tool call."""
 
 
 def _tool(name: str, description: str, argument: str, what: str) -> Tool:
-    text = {"type": "string", "description": what}
-    schema = {"type": "object", "properties": {argument: text}, "required": [argument], "additionalProperties": False}
-    return {"name": name, "description": description, "parameters": schema}
+    parameters = closed_object({argument: {"type": "string", "description": what}})
+    return {"name": name, "description": description, "parameters": parameters}
 
 
 TOOLS = (
@@ -46,22 +45,15 @@ _STOPS = ("\n```\n", "\nprint(", "\nassert ", "\n# Test", "\nIt is called")
 
 @dataclass(frozen=True)
 class Coder:
-    """Writes a program and improves it until the environment ends the attempt.
+    """Writes a program and improves it until the environment ends the attempt; see `Acting` for the other arguments.
 
     Args:
-        llm: the model.
-        instruction: describes the kind of task.
-        examples: worked attempts, used if guidance has no demonstrations.
         max_steps: the most programs and probes of an attempt.
         program_tokens: the longest reply.
-        temperature: for every call.
-        shots: the most examples to show.
         notes: write a note after an attempt whose verdict is shown (for ExpNote).
         asks: ask for guidance again after an error, for the functions that the draft uses.
         tests: the most tests that the agent writes before its first draft; the environment runs the drafts on them.
         native: call `TOOLS`; otherwise, programs and probes are text.
-        prompt_tokens: a longer prompt ends the attempt; None or 0: only a prompt that the model refuses does.
-        system: put guidance at the end of the system prompt.
     """
 
     llm: LLM
@@ -85,20 +77,17 @@ class Coder:
 
     def run(self, task: Task, env: Environment, guidance: Guidance, advise: Advise | None = None) -> Trajectory:
         """Make one attempt. See `seasoned.protocols.Agent`."""
-        calls: list[Any] = []
-        meta: dict[str, Any] = {}
 
         def body(recorder: Recorder, observation: str, info: dict[str, Any]) -> Outcome:
             shown = guidance.demonstrations or tuple(self.examples)[: self.shots]
             preamble, limit = self.preamble(shown), self.prompt_tokens
             recorder.begin(preamble, shown, observation, system=self.system, prompt_tokens=limit)
-            outcome = self._write(recorder, calls)
-            meta.update({"verdict": str(verdict)} if (verdict := recorder.info.get("verdict")) else {})
+            outcome = self._write(recorder)
+            if verdict := recorder.info.get("verdict"):
+                recorder.meta["verdict"] = str(verdict)
             return outcome
 
-        trajectory = attempt(self.name, task, env, guidance, body, advise if self.asks else None)
-        meta.update({"calls": calls} if calls else {})
-        return trajectory.model_copy(update={"meta": {**trajectory.meta, **meta}}) if meta else trajectory
+        return attempt(self.name, task, env, guidance, body, advise if self.asks else None)
 
     def preamble(self, examples: Sequence[Trajectory]) -> list[Message]:
         """Instruction and examples as a conversation, with the last judged program of each example."""
@@ -116,7 +105,7 @@ class Coder:
                     messages.append({"role": "assistant", "content": step.action})
         return messages
 
-    def _write(self, recorder: Recorder, calls: list[Any]) -> Outcome:
+    def _write(self, recorder: Recorder) -> Outcome:
         if self.tests and self._test(recorder):
             return ended(recorder)
         while len(recorder.steps) < self.max_steps:
@@ -128,7 +117,8 @@ class Coder:
                 continue
             observation = recorder.act(action, call=call)
             reported = recorder.info.pop("calls", None)
-            calls.extend(reported if isinstance(reported, list) else [])
+            if isinstance(reported, list) and reported:
+                recorder.meta.setdefault("calls", []).extend(reported)
             if recorder.over:
                 self._note(recorder, observation, call)
                 return ended(recorder)

@@ -11,14 +11,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import lru_cache
+from dataclasses import dataclass
 from itertools import cycle
 from typing import Any, Literal
 
 from seasoned.agents.recorder import Recorder, attempt, placed
 from seasoned.errors import ParseError
-from seasoned.llm.scripted import ScriptedModel
 from seasoned.llm.tools import say
 from seasoned.protocols import LLM, Advise, Environment
 from seasoned.replies.commands import RIGHT, WRONG, inert, parse, recall_words
@@ -82,7 +80,13 @@ class Dialogue:
 
     def preamble(self) -> list[Message]:
         """The beginning of every conversation: instruction and worked cases."""
-        return [dict(message) for message in _preamble(replace(self, llm=_NOBODY, examples=tuple(self.examples)))]
+        hints = {"instruction": self.instruction, "think_hint": self.think_hint, "note_hint": self.note_hint}
+        system = render_prompt("seasoned.agents", f"dialogue_{self.style}.j2", **hints)
+        messages: list[Message] = [{"role": "system", "content": system}]
+        for example in self.examples:
+            for message in self._example(example):
+                say(messages, message["role"], message["content"])
+        return messages
 
     def _guided(self, recorder: Recorder, question: str, info: Mapping[str, Any]) -> None:
         start = 0 if self.system else len(recorder.messages)
@@ -203,25 +207,6 @@ class Dialogue:
         return [
             {"role": role, "content": text} for role, text in zip(cycle(("user", "assistant")), texts, strict=False)
         ]
-
-
-_NOBODY = ScriptedModel([])  # the same in all agents, so that they share one cached preamble
-
-
-@lru_cache(maxsize=256)
-def _preamble(agent: Dialogue) -> list[Message]:
-    system = render_prompt(
-        "seasoned.agents",
-        f"dialogue_{agent.style}.j2",
-        instruction=agent.instruction,
-        think_hint=agent.think_hint,
-        note_hint=agent.note_hint,
-    )
-    messages: list[Message] = [{"role": "system", "content": system}]
-    for example in agent.examples:
-        for message in agent._example(example):
-            say(messages, message["role"], message["content"])
-    return messages
 
 
 def offered(question: str, choices: Sequence[str]) -> str:

@@ -2,7 +2,8 @@
 
 `act` replies with an action, `react` with a thought and an action (ReAct; ExpeL section 4.1), `choose` picks its action
 from the commands that the environment derives from the observations so far (`info["choices"]`). Always holds: a thought
-is not a step of the environment; no model reply raises an error; constant text"""
+is not a step of the environment; no model reply raises an error; constant text comes first.
+"""
 
 from __future__ import annotations
 

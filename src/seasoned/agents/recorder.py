@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import Any, SupportsFloat, Unpack
 
@@ -36,8 +37,8 @@ class Recorder:
 
     `shown` are the ids of the demonstrations before the task, each set with the number of steps before it was shown;
     `messages` has the last set. `counted` is the length of the last prompt whose tokens the server counted: in tokens
-    and in characters. `empty` counts empty replies by why they ended: "length", "content_filter" or "other". `refused`
-    is whether the server refused a prompt.
+    and in characters. `meta` is part of the trajectory's; its `empty` counts empty replies by why they ended: "length",
+    "content_filter" or "other".
     """
 
     agent: str
@@ -54,8 +55,7 @@ class Recorder:
     shown: list[tuple[int, tuple[str, ...]]] = field(default_factory=list)
     prompt_limit: int | None = None
     counted: tuple[int, int] = (0, 0)
-    empty: dict[str, int] = field(default_factory=dict)
-    refused: bool = False
+    meta: dict[str, Any] = field(default_factory=dict)
 
     def say(self, role: str, content: str) -> None:
         """Add a message to the conversation; consecutive messages of one role are joined."""
@@ -70,17 +70,10 @@ class Recorder:
         system: bool,
         prompt_tokens: int | None,
     ) -> int:
-        """Open the conversation with a preamble that shows these examples, and the task.
+        """Open the conversation with a preamble that shows these examples, and the task; return the preamble's length.
 
-        Args:
-            preamble: the messages before the task.
-            examples: the demonstrations in them.
-            observation: the environment's first observation.
-            system: put the guidance at the end of the system prompt, not with the task.
-            prompt_tokens: the limit of every prompt.
-
-        Returns:
-            The number of messages before the task.
+        With `system`, the guidance is at the end of the system prompt, not with the task. `prompt_tokens` limits every
+        prompt.
         """
         self.prompt_limit = prompt_tokens
         opening, beside = placed(preamble, self.guidance.text, system)
@@ -95,19 +88,18 @@ class Recorder:
         Raises:
             ContextLengthError: the prompt has more tokens than `prompt_limit` and is not sent, or the model refused it
                 as too long.
-            LLMError: whatever the model raises.
         """
         size = self._check_room()
         try:
             reply = ask_with_tools(llm, self.messages, **options)
         except LLMError as error:
             failed = error.reply if isinstance(error.reply, Reply) else Reply(text="")
-            self.usage = self.usage + failed.usage
+            self.usage += failed.usage
             if isinstance(error, ParseError):
                 self._note_empty(failed)
                 self.say("assistant", failed.text)
             raise
-        self.usage = self.usage + reply.usage
+        self.usage += reply.usage
         self._note_empty(reply)
         # If there were two calls, the token count is that of both prompts.
         if reply.usage.calls + reply.usage.replayed == 1 and reply.usage.prompt_tokens:
@@ -118,10 +110,15 @@ class Recorder:
             self.say("assistant", reply.text)
         return reply
 
-    def _note_empty(self, reply: object) -> None:
-        if isinstance(reply, Reply) and not reply.text.strip() and not reply.calls:
+    def _note_empty(self, reply: Reply) -> None:
+        if not reply.text.strip() and not reply.calls:
             why = reply.finish_reason if reply.finish_reason in ("length", "content_filter") else "other"
-            self.empty[why] = self.empty.get(why, 0) + 1
+            self.note("empty", why)
+
+    def note(self, what: str, kind: str, times: int = 1) -> None:
+        """Count events of a kind under a name in `meta`."""
+        counts = self.meta.setdefault(what, {})
+        counts[kind] = counts.get(kind, 0) + times
 
     def _check_room(self) -> int:
         """The characters of the conversation; raises if its tokens (last count plus later text) exceed the limit."""
@@ -176,7 +173,9 @@ class Recorder:
         return recalled, "\n".join(line for line in recalled.text.split("\n") if line and line not in known)
 
     def trajectory(self, outcome: Outcome) -> Trajectory:
-        """The record so far, with this outcome."""
+        """The record so far, with this outcome; if demonstrations were replaced, each set with its first step."""
+        shown = [{"from": step, "ids": list(ids)} for step, ids in self.shown]
+        replaced = {"demonstrations": shown} if len(shown) > 1 else {}
         return Trajectory(
             task_id=self.task.id,
             task=self.task.text,
@@ -190,17 +189,8 @@ class Recorder:
             demonstration_ids=tuple(t.id for t in self.guidance.demonstrations),
             messages=tuple(self.messages),
             usage=self.usage,
-            meta=self._meta(),
+            meta={"invalid": self.invalid, **replaced, **deepcopy(self.meta)},
         )
-
-    def _meta(self) -> dict[str, Any]:
-        """The trajectory's `meta`; if demonstrations were replaced, it has each set with its first step."""
-        meta: dict[str, Any] = {"invalid": self.invalid}
-        if len(self.shown) > 1:
-            meta["demonstrations"] = [{"from": step, "ids": list(ids)} for step, ids in self.shown]
-        if self.empty:
-            meta["empty"] = dict(self.empty)
-        return {**meta, "refused": True} if self.refused else meta
 
     def outcome(self) -> Outcome:
         """The outcome according to the environment; success is None if the environment says it is unknown."""
@@ -220,16 +210,10 @@ def attempt(
     body: Callable[[Recorder, str, dict[str, Any]], Outcome | None],
     advise: Advise | None = None,
 ) -> Trajectory:
-    """Make one attempt and return its trajectory.
+    """Make one attempt of the agent of this name, and return its trajectory.
 
-    Args:
-        agent: the agent's name for the record.
-        task: the task to solve.
-        env: the task's environment, which is reset here.
-        guidance: the recalled guidance.
-        body: makes the attempt, given the recorder, the first observation and its info; it returns the outcome, or None
-            to take the environment's.
-        advise: recalls again during the attempt, if the agent asks.
+    `body` makes the attempt, given the recorder, the first observation and its info; it returns the outcome, or None to
+    take the environment's.
 
     Raises:
         BudgetExceeded: the budget of the run is used up (a used-up budget of the episode is an outcome).
@@ -247,7 +231,8 @@ def attempt(
     except ContextLengthError as error:
         outcome = Outcome(success=False, reward=0.0, reason="context", detail=str(error))
     except (InfrastructureError, RefusedError) as error:
-        recorder.refused = isinstance(error, RefusedError)
+        if isinstance(error, RefusedError):
+            recorder.meta["refused"] = True
         outcome = Outcome(reason="error", detail=str(error))
     return recorder.trajectory(outcome)
 
@@ -261,11 +246,7 @@ def placed(beginning: Sequence[Message], text: str, system: bool) -> tuple[list[
 
 
 def _check(observation: object, info: object, reward: object = 0.0) -> None:
-    """Check the types of an environment's return values.
-
-    Raises:
-        TypeError: one is wrong; the message says which.
-    """
+    """Raise a TypeError that names the first of an environment's return values with a wrong type."""
     if not isinstance(observation, str):
         raise TypeError(f"an observation should be a text, and is a {type(observation).__name__}")
     if not isinstance(info, Mapping):
@@ -283,10 +264,8 @@ def _blamed(task: Task) -> Iterator[None]:
     """Turn an environment's own exception into an infrastructure error, which ends the attempt but not the run."""
     try:
         yield
-    except SeasonedError as error:
-        if not isinstance(error, DataError):
-            raise
-        raise InfrastructureError(f"the environment failed at the task {task.id}: {error}") from error
     except Exception as error:
-        problem = f"{type(error).__name__}: {error}"
+        if isinstance(error, SeasonedError) and not isinstance(error, DataError):
+            raise
+        problem = error if isinstance(error, DataError) else f"{type(error).__name__}: {error}"
         raise InfrastructureError(f"the environment failed at the task {task.id}: {problem}") from error

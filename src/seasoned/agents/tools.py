@@ -7,7 +7,6 @@ prefix cache serves all but the last lines.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,6 +14,7 @@ from typing import Any
 from seasoned.agents.react import Acting, ended, nearest_first, reward
 from seasoned.agents.recorder import Recorder, attempt
 from seasoned.llm.calls import Tool
+from seasoned.llm.structured import closed_object
 from seasoned.llm.tools import calling, result, say, with_calls
 from seasoned.protocols import Advise, Environment
 from seasoned.replies.calls import check_call, write_call
@@ -27,17 +27,12 @@ TOO_LATE = "This was not done: it had ended before."
 ACT = {
     "name": "act",
     "description": "Does one action.",
-    "parameters": {
-        "type": "object",
-        "properties": {"action": {"type": "string", "description": "the action, on one line"}},
-        "required": ["action"],
-        "additionalProperties": False,
-    },
+    "parameters": closed_object({"action": {"type": "string", "description": "the action, on one line"}}),
 }
 """The tool for environments that offer none: an action as text."""
 
 CALL_TOKENS = 64
-"""Tokens of a reply in addition to its thought and action, for the syntax of a tool call."""
+"""Tokens of a reply in addition to its own text, for the syntax of a tool call."""
 
 
 @dataclass(frozen=True)
@@ -52,17 +47,14 @@ class ToolCaller(Acting):
 
     def run(self, task: Task, env: Environment, guidance: Guidance, advise: Advise | None = None) -> Trajectory:
         """Make one attempt. See `seasoned.protocols.Agent`."""
-        noted: Counter[str] = Counter()
 
         def body(recorder: Recorder, observation: str, info: dict[str, Any]) -> Outcome:
             shown = guidance.demonstrations or nearest_first(self.examples, task)[: self.shots]
             preamble, limit = self.preamble(shown, offered(info)), self.prompt_tokens
             recorder.begin(preamble, shown, observation, system=self.system, prompt_tokens=limit)
-            return self._play(recorder, info, noted)
+            return self._play(recorder, info)
 
-        trajectory = attempt(self.name, task, env, guidance, body, advise if self.asks else None)
-        meta = {**trajectory.meta, **({"calls": dict(noted)} if noted else {})}
-        return trajectory.model_copy(update={"meta": meta})
+        return attempt(self.name, task, env, guidance, body, advise if self.asks else None)
 
     def preamble(self, examples: Sequence[Trajectory], tools: Sequence[Tool]) -> list[Message]:
         """Instruction and examples as a conversation, in the agent's own form."""
@@ -80,18 +72,18 @@ class ToolCaller(Acting):
                     messages += [calling(step.thought, [call]), result(call, step.observation)]
         return messages
 
-    def _play(self, recorder: Recorder, info: dict[str, Any], noted: Counter[str]) -> Outcome:
+    def _play(self, recorder: Recorder, info: dict[str, Any]) -> Outcome:
         while len(recorder.steps) < self.max_steps:
             tools, choice = offered(info), str(info.get("tool_choice") or ("auto" if info.get("tools") else "required"))
-            thought, calls = self._turn(recorder, tools, choice, noted)
+            thought, calls = self._turn(recorder, tools, choice)
             if not calls:
-                self._speak(recorder, thought, choice, noted)
+                self._speak(recorder, thought, choice)
             for place, call in enumerate(calls):
                 if recorder.over or (place and info.get("parallel") is False):
-                    noted["surplus"] += 1
+                    recorder.note("calls", "surplus")
                     recorder.messages.append(result(call, TOO_LATE if recorder.over else ONE_AT_A_TIME))
                 else:
-                    self._do(recorder, call, thought, tools, noted)
+                    self._do(recorder, call, thought, tools)
                     thought = ""
             if recorder.over:
                 return ended(recorder)
@@ -102,16 +94,13 @@ class ToolCaller(Acting):
                 recorder.say("user", news)
         return Outcome(success=False, reward=reward(recorder), reason="step_limit")
 
-    def _turn(
-        self, recorder: Recorder, tools: Sequence[Tool], choice: str, noted: Counter[str]
-    ) -> tuple[str, tuple[ToolCall, ...]]:
+    def _turn(self, recorder: Recorder, tools: Sequence[Tool], choice: str) -> tuple[str, tuple[ToolCall, ...]]:
         """The text of one reply, and its calls, including those in the text, each with its own id."""
-        limit = self.think_tokens + self.action_tokens + CALL_TOKENS
-        temperature = self.temperature
+        limit, temperature = self.think_tokens + self.action_tokens + CALL_TOKENS, self.temperature
         reply = recorder.ask(self.llm, tools=tools, tool_choice=choice, max_tokens=limit, temperature=temperature)
         parsed = with_calls(reply, tools)
         if not reply.calls and parsed.calls:
-            noted["in text"] += len(parsed.calls)
+            recorder.note("calls", "in text", len(parsed.calls))
         calls = tuple(
             call if call.id else call.model_copy(update={"id": f"call-{len(recorder.messages)}-{place}"})
             for place, call in enumerate(parsed.calls, 1)
@@ -119,12 +108,12 @@ class ToolCaller(Acting):
         recorder.messages[-1] = calling(parsed.text, calls)
         return parsed.text, calls
 
-    def _do(self, recorder: Recorder, call: ToolCall, thought: str, tools: Sequence[Tool], noted: Counter[str]) -> None:
+    def _do(self, recorder: Recorder, call: ToolCall, thought: str, tools: Sequence[Tool]) -> None:
         problem = check_call(call, tools)
         thought = prompt_line(thought, 2000)
         if problem:
             exists = any(tool.get("name") == call.name for tool in tools)
-            noted["wrong arguments" if exists else "unknown tool"] += 1
+            recorder.note("calls", "wrong arguments" if exists else "unknown tool")
             recorder.invalid += 1
             recorder.steps.append(Step(thought=thought, action=write_call(call), observation=problem, call=call))
         elif tools[:1] == [ACT]:
@@ -133,12 +122,12 @@ class ToolCaller(Acting):
             recorder.act(write_call(call), thought, call)
         recorder.messages.append(result(call, recorder.steps[-1].observation))
 
-    def _speak(self, recorder: Recorder, text: str, choice: str, noted: Counter[str]) -> None:
+    def _speak(self, recorder: Recorder, text: str, choice: str) -> None:
         """Handle a reply without a call: it is an action if the environment takes texts."""
         if choice == "auto" and text.strip():
             recorder.say("user", recorder.act(text.strip()))
             return
-        noted["no call" if text.strip() else "empty"] += 1
+        recorder.note("calls", "no call" if text.strip() else "empty")
         recorder.invalid += 1
         recorder.steps.append(Step(thought=prompt_line(text, 2000), action="N/A", observation=NO_CALL))
         recorder.say("user", NO_CALL)

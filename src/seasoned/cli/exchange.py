@@ -29,6 +29,7 @@ from seasoned.cli.shared import (
     open_store,
     pool_of,
     print_json,
+    shortened,
     tell,
     tell_written,
     write_lines,
@@ -138,10 +139,8 @@ def _report(log: Imported, file: Path, namespace: str, stored: dict[str, int], a
             f"`seasoned attempts --scope flagged/{namespace}`",
             err=True,
         )
-    for problem in log.problems[:_MAX_NAMED]:
-        tell(f"{problem.where}: {problem.why}", err=True)
-    if len(log.problems) > _MAX_NAMED:
-        tell(f"and {len(log.problems) - _MAX_NAMED:,} more", err=True)
+    for line in shortened([f"{problem.where}: {problem.why}" for problem in log.problems], _MAX_NAMED):
+        tell(line, err=True)
 
 
 def export(
@@ -208,7 +207,7 @@ def _for_agents(store: Store, pool: str | None, form: str, output: Path | None, 
     Raises:
         ConfigError: there is no output.
     """
-    from seasoned.cli.agents_md import ranked, write_block, write_skills
+    from seasoned.cli.coding import ranked, write_block, write_skills
     from seasoned.store.pages import uses
 
     if output is None:
@@ -252,7 +251,7 @@ def _chats(store: Store, scope: str | None, successes: bool) -> Iterator[str]:
 def by_pool(store: Store, pool: str | None) -> Iterator[tuple[str, Lesson, Trust, str]]:
     """Tuples (pool, lesson, trust, certificate's standing) of one pool or all, without deleted lessons."""
     from seasoned.pool.lineage import trust_in
-    from seasoned.proof.standing import standing
+    from seasoned.proof.certificate import standing
 
     for scope in store.scopes() if pool is None else [pool]:
         lessons = [lesson for lesson in store.lessons(scope) if lesson.status != "deleted"]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from seasoned.cli import editing, facts, record, upkeep, versions
+from seasoned.cli import editing, upkeep
 from seasoned.cli.editing import IdArgument
 from seasoned.cli.exchange import by_pool, lesson_line
 from seasoned.cli.listing import RUN, show_lessons
@@ -31,6 +31,7 @@ from seasoned.cli.shared import (
     open_store,
     pool_of,
     print_json,
+    shortened,
     show,
     tell,
     tell_written,
@@ -38,13 +39,12 @@ from seasoned.cli.shared import (
 )
 from seasoned.errors import ConfigError, DataError
 from seasoned.files import read_text
-from seasoned.proof.standing import standing
+from seasoned.proof.certificate import standing
 from seasoned.types import LessonKind, LessonStatus
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from seasoned.store.pages import LessonLine
     from seasoned.store.sql import Store
     from seasoned.types import Guidance, Lesson
 
@@ -99,6 +99,7 @@ def _list(
     store: str,
     as_json: bool,
 ) -> None:
+    from seasoned.pool.lineage import trust_in
     from seasoned.store.pages import lesson_page
 
     if is_missing(store):
@@ -107,9 +108,22 @@ def _list(
     with open_store(store) as opened:
         chosen = chosen_pool(opened, *pool)
         page = lesson_page(opened, scope=chosen, kind=kind, status=status, query=words, limit=limit + 1)
-        if len(page) > limit:
-            typer.echo(f"These are the newest {limit:,}; --limit gives more.", err=True)
-        _print(opened, page[:limit][::-1], as_json)
+        lessons = [line.lesson for line in page[:limit][::-1]]
+        if all(lesson.kind == "insight" for lesson in lessons):
+            lessons.sort(key=lambda lesson: -lesson.importance)
+        scopes = {line.lesson.id: line.scope for line in page}
+        trust = trust_in(opened, lessons) if as_json else {}
+        proofs = {scope: standing(opened, scope) for scope in dict.fromkeys(scopes[lesson.id] for lesson in lessons)}
+    if len(page) > limit:
+        typer.echo(f"These are the newest {limit:,}; --limit gives more.", err=True)
+    if as_json:
+        beside = {lesson.id: {"scope": scopes[lesson.id], "trust": trust[lesson.id].name_} for lesson in lessons}
+        print_json([{**lesson.model_dump(mode="json"), **beside[lesson.id]} for lesson in lessons])
+        return
+    show_lessons(lessons, scopes)
+    for scope, proof in proofs.items():
+        if proof:
+            tell(f"{scope}: {proof}")
 
 
 @app.command("show")
@@ -183,10 +197,8 @@ def import_lessons(
     """
     given = pool_of(namespace, scope)
     good, broken = _read(read_text(file).split("\n"))
-    for number, why in broken[:_MAX_NAMED]:
-        tell(f"line {number}: {why}", err=True)
-    if len(broken) > _MAX_NAMED:
-        tell(f"and {len(broken) - _MAX_NAMED:,} more", err=True)
+    for line in shortened([f"line {number}: {why}" for number, why in broken], _MAX_NAMED):
+        tell(line, err=True)
     bad = many(len(broken), "broken line")
     if broken and not good:
         raise DataError(
@@ -318,40 +330,18 @@ def _recalled(store: Store, pool: str, text: str, method: str | None, options: d
     return notes.recall(Task(id="recall", text=text), ExperiencePool(store, pool, read_only=True))
 
 
-def _print(store: Store, lines: Sequence[LessonLine], as_json: bool) -> None:
-    shown = [line.lesson for line in lines]
-    if all(lesson.kind == "insight" for lesson in shown):
-        shown.sort(key=lambda lesson: -lesson.importance)
-    scopes = {line.lesson.id: line.scope for line in lines}
-    if as_json:
-        from seasoned.pool.lineage import trust_in
-
-        trust = trust_in(store, shown)
-        print_json(
-            [
-                {**lesson.model_dump(mode="json"), "scope": scopes[lesson.id], "trust": trust[lesson.id].name_}
-                for lesson in shown
-            ]
-        )
-    else:
-        show_lessons(shown, scopes)
-        for scope in dict.fromkeys(scopes.values()):
-            if proof := standing(store, scope):
-                tell(f"{scope}: {proof}")
-
-
 app.command("add")(editing.add)
 app.command("edit")(editing.edit)
 app.command("enable")(editing.enable)
 app.command("disable")(editing.disable)
 app.command("release")(editing.release)
 app.command("rm")(editing.remove)
-app.command("snapshot")(versions.snapshot)
-app.command("snapshots")(versions.snapshots)
-app.command("diff")(versions.diff)
-app.command("rollback")(versions.rollback)
+app.command("snapshot")(upkeep.snapshot)
+app.command("snapshots")(upkeep.snapshots)
+app.command("diff")(upkeep.diff)
+app.command("rollback")(upkeep.rollback)
 app.command("duplicates")(upkeep.duplicates)
-app.command("contradicted")(record.contradicted)
+app.command("contradicted")(upkeep.contradicted)
 app.command("cap")(upkeep.cap)
-app.command("verify")(facts.verify)
-app.command("facts")(facts.take)
+app.command("verify")(upkeep.verify)
+app.command("facts")(upkeep.take_facts)

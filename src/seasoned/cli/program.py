@@ -7,7 +7,7 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
-from seasoned.cli import attempts, effect, exchange, hook, keep, learn, lessons, mcp, model, serve, store
+from seasoned.cli import attempts, coding, exchange, lessons, model, serve, store
 from seasoned.plugins import loaded
 
 _GROUPS = {
@@ -45,22 +45,22 @@ app = typer.Typer(
 app.add_typer(lessons.app, name="lessons")
 app.command("attempts")(attempts.attempts)
 app.command("replay")(attempts.replay)
-app.command("outcome")(effect.outcome)
-app.command("learn")(learn.learn)
+app.command("outcome")(attempts.outcome)
+app.command("learn")(attempts.learn)
 app.command("recall")(lessons.recall)
-app.command("effect")(effect.effect)
+app.command("effect")(attempts.effect)
 app.command("import")(exchange.import_)
 app.command("export")(exchange.export)
 app.command("serve")(serve.serve)
-app.command("mcp")(mcp.mcp)
-app.command("backup")(keep.backup)
-app.command("restore")(keep.restore)
-app.command("prune")(keep.prune)
-app.add_typer(keep.tokens, name="token")
+app.command("mcp")(serve.mcp)
+app.command("backup")(store.backup)
+app.command("restore")(store.restore)
+app.command("prune")(store.prune)
+app.add_typer(store.tokens, name="token")
 app.command("doctor")(model.doctor)
 app.add_typer(model.app, name="model")
 app.add_typer(store.app, name="store")
-app.add_typer(hook.app, name="hook")
+app.add_typer(coding.app, name="hook")
 for _, add in loaded("commands"):
     add(app)
 

@@ -1,21 +1,29 @@
-"""`seasoned serve`: the page on which people read and correct lessons."""
+"""`seasoned serve|mcp`: the page on which people read and correct lessons, and a memory over MCP.
+
+Always holds: without --http, `mcp` writes only the protocol to standard output.
+"""
 
 from __future__ import annotations
 
 import gc
+import os
 import secrets
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from seasoned.cli.shared import RUNS, STORE, MethodOption, RunsOption, StoreOption, is_missing, open_store
+from seasoned.errors import ConfigError
 
 if TYPE_CHECKING:
     from seasoned.protocols import Embedder
+
+TOKEN = "SEASONED_MCP_TOKEN"
+PORT = 8765
 
 
 def serve(
@@ -31,48 +39,28 @@ def serve(
     runs: RunsOption = RUNS,
     store: StoreOption = STORE,
     postgres: Annotated[
-        Path | None,
-        typer.Option(help="Run a Postgres server with its data in this folder, and show the store in it."),
+        Path | None, typer.Option(help="Run a Postgres server with its data in this folder, and show the store in it.")
     ] = None,
 ) -> None:
     """Open a web page on this machine.
 
     Read and correct lessons, attempts and runs there. Ctrl-C stops it.
     """
+    from seasoned.web.app import LOOPBACK, make_app
+    from seasoned.web.app import serve as serve_page
+
+    token = secrets.token_urlsafe(24)
     with ExitStack() as stack:
         if postgres is not None:
             from seasoned.store.server import postgres_in
 
             store = stack.enter_context(postgres_in(postgres))
             typer.echo(f"While this program runs, other programs on this machine can use the store {store}")
-        _serve(port, host, embedder, (llm, method), runs, store)
-
-
-def _serve(
-    port: int,
-    host: str,
-    embedder: str | None,
-    learning: tuple[str | None, str | None],
-    runs: Path,
-    store: str,
-) -> None:
-    from seasoned.web.app import LOOPBACK, make_app
-    from seasoned.web.app import serve as serve_page
-
-    token = secrets.token_urlsafe(24)
-    if is_missing(store):
-        typer.echo(f"seasoned: there was no store at {store}, so an empty one was created", err=True)
-    with open_store(store) as opened:
-        app = make_app(
-            opened,
-            token=token,
-            runs_folder=runs,
-            embedder=_embedder(embedder),
-            host=host,
-            warming=_low_latency,
-            llm=learning[0],
-            method=learning[1],
-        )
+        if is_missing(store):
+            typer.echo(f"seasoned: there was no store at {store}, so an empty one was created", err=True)
+        opened, vectors = stack.enter_context(open_store(store)), _embedder(embedder)
+        options: dict[str, Any] = {"host": host, "warming": _low_latency, "llm": llm, "method": method}
+        app = make_app(opened, token=token, runs_folder=runs, embedder=vectors, **options)
         if host not in LOOPBACK:
             typer.echo(
                 f"seasoned: other machines can reach {host}, and nothing is encrypted: whoever reads the address can "
@@ -104,3 +92,49 @@ def _embedder(name: str | None) -> Embedder | None:
     from seasoned.embed import embedder
 
     return embedder(name or "static")
+
+
+def mcp(
+    namespace: Annotated[str, typer.Option(help="The memory to serve.")] = "default",
+    method: MethodOption = None,
+    llm: Annotated[
+        str | None, typer.Option(help="The model that learns in the background from recorded attempts, such as local.")
+    ] = None,
+    embedder: Annotated[
+        str | None, typer.Option(help="The embedder for search by meaning. Default: static if installed, else hashing.")
+    ] = None,
+    http: Annotated[bool, typer.Option("--http", help="Serve over HTTP on this machine, with a token.")] = False,
+    port: Annotated[
+        int | None, typer.Option(min=0, max=65535, help=f"For --http; {PORT} without it, 0 for a free one.")
+    ] = None,
+    host: Annotated[
+        str, typer.Option(help="For --http: the address to listen on; warns if it is not loopback.")
+    ] = "127.0.0.1",
+    store: StoreOption = STORE,
+) -> None:
+    """Serve a memory over MCP. Its tools recall, record, set outcomes, learn, note, list and show the effect."""
+    from seasoned.embed import default_embedder
+    from seasoned.mcp import serve_http, serve_stdio
+    from seasoned.memory import Memory
+    from seasoned.memory.opening import usual_method
+
+    if port is not None and not http:
+        raise ConfigError("--port is for --http: add --http, or leave --port out")
+    embedder = embedder or default_embedder()
+    with ExitStack() as stack:
+        opened = stack.enter_context(open_store(store))
+        method = method or usual_method(opened, namespace)
+        memory = stack.enter_context(Memory(opened, method=method, llm=llm, namespace=namespace, embedder=embedder))
+        if not http:
+            serve_stdio(memory)
+            return
+        env_token = os.environ.get(TOKEN, "")
+        token = env_token or secrets.token_urlsafe(24)
+        if host != "127.0.0.1":
+            typer.echo(f"seasoned: other machines can reach {host}, and nothing is encrypted", err=True)
+
+        def ready(address: str) -> None:
+            typer.echo(address)
+            typer.echo(f"Authorization: Bearer {f'(the value of {TOKEN})' if env_token else token}")
+
+        serve_http(memory, port=PORT if port is None else port, token=token, ready=ready, host=host)

@@ -27,8 +27,7 @@ if TYPE_CHECKING:
     from seasoned.types import Lesson, Trajectory
 
 StoreOption = Annotated[
-    str,
-    typer.Option("--store", envvar="SEASONED_STORE", help="The store: a SQLite file, or a postgresql:// address."),
+    str, typer.Option("--store", envvar="SEASONED_STORE", help="The store: a SQLite file, or a postgresql:// address.")
 ]
 RunsOption = Annotated[Path, typer.Option("--runs", envvar="SEASONED_RUNS", help="The folder of the runs.")]
 RunArgument = Annotated[str, typer.Argument(metavar="RUN", help="A run: its directory, (part of) its name, or 'last'.")]
@@ -40,6 +39,24 @@ NamespaceOption = Annotated[
 ]
 ScopeOption = Annotated[
     str | None, typer.Option("--scope", help="The pool, such as memory/default; not needed if the store has only one.")
+]
+
+
+def _allow_unsafe(wanted: bool) -> bool:
+    if wanted:
+        from seasoned.sandbox.walls import UNSAFE
+
+        os.environ[UNSAFE] = "1"
+    return wanted
+
+
+UnsafeOption = Annotated[
+    bool,
+    typer.Option(
+        "--unsafe-sandbox",
+        callback=_allow_unsafe,
+        help="Run code without a sandbox if none works. Only for a machine that you can throw away.",
+    ),
 ]
 STORE = "seasoned.db"
 RUNS = Path("runs")
@@ -94,6 +111,11 @@ def show(as_json: bool, value: Any, lines: str | Iterable[str]) -> None:
 def many(count: int, one: str, several: str = "") -> str:
     """A count with its noun: "1 lesson", "2 lessons"."""
     return f"{count:,} {one if count == 1 else several or f'{one}s'}"
+
+
+def shortened(lines: Sequence[str], most: int, rest: str = "and {:,} more") -> list[str]:
+    """The first lines, and a last one with the number of the others, if any."""
+    return [*lines[:most], *([rest.format(len(lines) - most)] if len(lines) > most else [])]
 
 
 def write_out(parts: Iterable[str], output: Path | None) -> int:

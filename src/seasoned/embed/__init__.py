@@ -7,14 +7,13 @@ Always holds, for every embedder here: `embed` returns float32 of shape (n, dim)
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cache
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from seasoned.errors import ConfigError, DataError, MissingExtraError, SeasonedError
-from seasoned.importing import import_member
+from seasoned.plugins import import_member
 
 if TYPE_CHECKING:
     import numpy as np
@@ -35,7 +34,7 @@ _KNOWN = f"{', '.join(_CLASSES)}, {_OPENAI_PREFIX}MODEL, or the import path of a
 
 def default_embedder() -> str:
     """The name of the default embedder: static if it is installed, else hashing."""
-    return "static" if find_spec("wordllama") else "hashing"
+    return "static" if importlib.util.find_spec("wordllama") else "hashing"
 
 
 def embedder(name: str = "static") -> Embedder:
@@ -113,52 +112,34 @@ class UnitRows:
 
     name: str
     dim: int
+    batch = 1024  # texts per call of `_vectors`
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Unit rows, float32 (n, dim); a text without a visible character or a vector becomes the first axis.
 
         Raises:
-            DataError: `texts` is not a sequence of strings.
+            DataError: `texts` is a single string, or contains anything but strings.
         """
-        return rows(texts, self.dim, self._vectors)
+        import numpy as np
+
+        if isinstance(texts, str):
+            raise DataError("embed takes a sequence of texts, but got a single text: put it into a list")
+        for text in texts:
+            if not isinstance(text, str):
+                raise DataError(f"embed takes texts, but got {type(text).__name__}: {text!r:.80}")
+        result = np.zeros((len(texts), self.dim), dtype=np.float32)
+        result[:, 0] = 1.0
+        visible = [number for number, text in enumerate(texts) if not text.isspace() and text]
+        for start in range(0, len(visible), self.batch):
+            chosen = visible[start : start + self.batch]
+            # A str may contain a lone surrogate, but no tokenizer or request accepts one.
+            clean = [texts[number].encode("utf-8", "replace").decode("utf-8") for number in chosen]
+            raw = np.asarray(self._vectors(clean), dtype=np.float32)
+            lengths = np.linalg.norm(raw, axis=1)
+            usable = np.isfinite(lengths) & (lengths > 0)
+            result[np.array(chosen)[usable]] = raw[usable] / lengths[usable, None]
+        return result
 
     def _vectors(self, texts: list[str]) -> NDArray[np.float32]:
+        """The vectors, of shape (n, dim), of at most `batch` texts in valid Unicode, each with a visible character."""
         raise NotImplementedError
-
-
-def rows(
-    texts: Sequence[str], dim: int, vectors: Callable[[list[str]], NDArray[Any]], *, batch: int = 1024
-) -> NDArray[np.float32]:
-    """Unit rows for texts, from a function that need not handle empty texts, the length of rows or broken Unicode.
-
-    Args:
-        texts: any strings.
-        dim: columns of the result.
-        vectors: makes the vectors, of shape (n, dim), of up to `batch` encodable texts with a visible character.
-        batch: texts per call.
-
-    Returns:
-        float32 of shape (len(texts), dim).
-
-    Raises:
-        DataError: `texts` is a single string, or contains anything but strings.
-    """
-    import numpy as np
-
-    if isinstance(texts, str):
-        raise DataError("embed takes a sequence of texts, but got a single text: put it into a list")
-    for text in texts:
-        if not isinstance(text, str):
-            raise DataError(f"embed takes texts, but got {type(text).__name__}: {text!r:.80}")
-    result = np.zeros((len(texts), dim), dtype=np.float32)
-    result[:, 0] = 1.0
-    visible = [number for number, text in enumerate(texts) if not text.isspace() and text]
-    for start in range(0, len(visible), batch):
-        chosen = visible[start : start + batch]
-        # A str may contain a lone surrogate, but no tokenizer or request accepts one.
-        clean = [texts[number].encode("utf-8", "replace").decode("utf-8") for number in chosen]
-        raw = np.asarray(vectors(clean), dtype=np.float32)
-        lengths = np.linalg.norm(raw, axis=1)
-        usable = np.isfinite(lengths) & (lengths > 0)
-        result[np.array(chosen)[usable]] = raw[usable] / lengths[usable, None]
-    return result

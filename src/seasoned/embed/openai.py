@@ -7,10 +7,9 @@ message or a repr; rows are in the order of the texts, whatever order the server
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from seasoned.embed import rows
+from seasoned.embed import UnitRows
 from seasoned.endpoint import Endpoint, said_in
 from seasoned.errors import ConfigError, ContextLengthError, InfrastructureError, LLMError
 
@@ -24,7 +23,7 @@ _MAX_NUMBER = 1e12
 _PROBE = "How long is a vector?"
 
 
-class OpenAIEmbedder:
+class OpenAIEmbedder(UnitRows):
     """An embedding model behind an OpenAI-compatible endpoint. Safe to share between threads.
 
     Args:
@@ -38,7 +37,7 @@ class OpenAIEmbedder:
 
     Raises:
         ConfigError: `base_url` is not an http address, or a number is out of range.
-        LLMError: as in `embed`, when the dimension must be requested.
+        LLMError: when the dimension must be requested, as in `_vectors`.
     """
 
     def __init__(
@@ -56,25 +55,21 @@ class OpenAIEmbedder:
             raise ConfigError("an embedder needs the name of a model, and batch and dim of at least 1")
         self.name = model
         self._endpoint = Endpoint(base_url, api_key, timeout=timeout, max_retries=max_retries)
-        self._batch = batch
+        self.batch = batch
         self.dim = dim or DIMENSIONS.get(model) or len(self._ask([_PROBE])[0])
 
     def __repr__(self) -> str:
         return f"OpenAIEmbedder({self.name!r}, at {self._endpoint.where})"
 
-    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Unit rows, float32 (n, dim); a text without a visible character becomes the first axis and is not sent.
+    def _vectors(self, texts: list[str]) -> NDArray[np.float32]:
+        """The vectors that the server returns for texts. `embed` raises the same errors.
 
         Raises:
-            DataError: `texts` is not a sequence of strings.
             AuthError: no key, or the server refused it.
             InfrastructureError: the server cannot be reached, keeps failing, or does not send vectors of `dim`.
             ContextLengthError: a text is longer than the model takes.
             RequestError: the server refused the request for another reason.
         """
-        return rows(texts, self.dim, self._vectors, batch=self._batch)
-
-    def _vectors(self, texts: list[str]) -> NDArray[np.float32]:
         import numpy as np
 
         vectors = self._ask(texts)

@@ -48,11 +48,11 @@ class Budget:
 
 
 class Metered:
-    """A model that counts its usage and stops at a budget. Safe to share between threads.
+    """A model that counts its usage and stops at a budget, if it has one. Safe to share between threads.
 
     Args:
         llm: the model that answers.
-        budget: the limits; without them, it only counts.
+        budget: the limits.
         scope: what the limits apply to, for the message and `BudgetExceeded.scope`.
         parent: another meter, such as the run's, that also counts these calls and whose limits also apply.
         used: earlier usage, so that a resumed run stops where the first would have.
@@ -117,7 +117,7 @@ class Metered:
             raise
         finally:
             for meter in started:
-                meter._settle(usage)
+                meter._count(usage, ended=1)
 
     def add(self, usage: Usage) -> None:
         """Count other usage, also in the parent meters; limits are only checked before the next call."""
@@ -125,11 +125,7 @@ class Metered:
             meter._count(usage)
 
     def check(self) -> None:
-        """Check that the next call is allowed.
-
-        Raises:
-            BudgetExceeded: a limit is reached.
-        """
+        """Raise BudgetExceeded if a limit is reached, so that the next call would be refused."""
         with self._lock:
             self._check()
 
@@ -157,13 +153,10 @@ class Metered:
                     self.scope,
                 )
 
-    def _settle(self, usage: Usage) -> None:
+    def _count(self, usage: Usage, ended: int = 0) -> None:
+        """Count the usage of this many calls that have ended; 0: the usage comes from elsewhere."""
         with self._lock:
-            self._in_flight -= 1
-        self._count(usage)
-
-    def _count(self, usage: Usage) -> None:
-        with self._lock:
+            self._in_flight -= ended
             self._usage += usage
             self._known_cost += usage.cost or 0.0
             if self.cost_known and self._usage.cost is None and self.budget.cost is not None:

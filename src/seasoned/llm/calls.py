@@ -45,13 +45,7 @@ _LEFTOVER = re.compile(
 
 
 def make_call(name: str, raw: Any, identity: str = "") -> ToolCall:
-    """Make a call from arguments that are an object, or the text of one; other arguments go into `unread`.
-
-    Args:
-        name: the tool's name.
-        raw: the arguments as the server or model sent them; None or "" for none.
-        identity: the id of the call.
-    """
+    """Make a call from arguments that are an object, or its text (None or "": none); others go into `unread`."""
     if raw is None or (isinstance(raw, str) and not raw.strip()):
         return ToolCall(name=name, id=identity)
     arguments = json_object(raw) if isinstance(raw, str) else _values(raw)
@@ -69,10 +63,6 @@ def split_calls(text: str, tools: Sequence[Tool]) -> tuple[str, list[ToolCall]]:
     Reads tags (`<tool_call>`, `<function=..>`), JSON with a name and arguments, "Action:" with "Action Input:", and
     `name(..)` or `name[..]` of an offered tool, with a JSON object, named arguments, or a single value if the tool has
     one parameter. The `thought` of a call in JSON becomes part of the text. Text in `<think>` is ignored.
-
-    Args:
-        text: what the model wrote; untrusted.
-        tools: the offered tools.
     """
     reply_text = without_thinking(text)[:LIMIT]
     for reading in (_tagged, _json, _inputs, _lines):

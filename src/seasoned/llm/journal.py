@@ -63,13 +63,8 @@ class Journaled:
 
     A request is identified by the model's name, its messages and options, and the number of equal requests before it.
     So a loop that asks the same twice gets two replies, in both runs. Anything else (the model's seed, its server)
-    belongs in the scope. Safe to share between threads.
-
-    Args:
-        llm: the model for requests that are not in the journal.
-        store: the store of the journal.
-        scope: one run, condition, episode, ...; a reply is only replayed in its scope.
-        prompts: whether to store prompts too, for `calls_in`.
+    belongs in the scope, which is one run, condition, episode, ... With `prompts`, prompts are stored too, for
+    `calls_in`. Safe to share between threads.
     """
 
     def __init__(self, llm: LLM, store: Journal, scope: str, *, prompts: bool = True) -> None:

@@ -58,16 +58,10 @@ def grammar(choices: Sequence[str]) -> str:
 def choose(
     send: Callable[[list[Message], dict[str, Any] | None], Reply], messages: Sequence[Message], choices: Sequence[str]
 ) -> Reply:
-    """Ask for one of the choices, and return it as `parsed`.
-
-    Args:
-        send: sends messages with a response format.
-        messages: the conversation.
-        choices: non-empty texts.
+    """Ask for one of the choices, which are not empty, and return it as `parsed`.
 
     Raises:
         ParseError: the reply was cut off before it was complete.
-        LLMError: as `send` raises it.
     """
     # A choice of one character is one token, so the odds of the first token are those of the choices.
     single = all(len(choice) == 1 for choice in choices)
@@ -88,11 +82,8 @@ def choose(
 def call_schema(tools: Sequence[Tool], tool_choice: str, max_tokens: int | None, plain: bool = False) -> dict[str, Any]:
     """The schema of a reply that is one valid call: an object with a thought, a tool's name and its arguments.
 
-    Args:
-        tools: the tools that may be called.
-        tool_choice: "auto" allows a text instead; a tool's name allows only that tool; anything else, any tool.
-        max_tokens: the most tokens of the reply (None: no limit); with fewer, the thought is shorter.
-        plain: whether to use only the simplest part of the arguments' schema.
+    The `tool_choice` "auto" allows a text instead, a tool's name only that tool. With fewer `max_tokens`, the thought
+    is shorter; with `plain`, only the simplest part of the arguments' schema is used.
     """
     room = THOUGHT_CHARS if max_tokens is None else min(max(2 * (max_tokens - CALL_TOKENS), 40), THOUGHT_CHARS)
     forms = [] if tool_choice != "auto" else [closed_object({"text": {"type": "string"}})]
@@ -151,11 +142,7 @@ class _Prefix:
 class SharedPrefixes:
     """The prefixes that a server has read; prompts with equal first messages share one.
 
-    Args:
-        address: the server's address, with its scheme.
-        api_key: the server's key.
-        slots: the number of its slots.
-        folder: where the server saves a slot's cache while it is copied.
+    The server has this many slots; `folder` is where it saves a slot's cache while it is copied.
     """
 
     def __init__(self, address: str, api_key: str, slots: int, folder: Path) -> None:
@@ -166,14 +153,8 @@ class SharedPrefixes:
     def ask(self, messages: Sequence[Message], send: Callable[[bool], Reply]) -> Reply:
         """Send a prompt; the first with its beginning goes ahead of the others, and its cache is copied to all slots.
 
-        Nothing is copied if no prompt waits: the slots would lose their caches for nothing.
-
-        Args:
-            messages: the prompt.
-            send: sends it; with True to the slot `LEADING_SLOT`, else to a slot chosen by the server.
-
-        Raises:
-            LLMError: as `send` raises it.
+        Nothing is copied if no prompt waits: the slots would lose their caches for nothing. `send` takes whether to use
+        the slot `LEADING_SLOT`; otherwise the server chooses one.
         """
         if self._slots == 1 or sum(len(message["content"]) for message in messages) < MIN_PREFIX_CHARS:
             return send(False)

@@ -142,13 +142,10 @@ def model_path(name: str = DEFAULT) -> Path:
 
 
 def resolve(model: str | Path | None = None) -> Path:
-    """The file of a model, ready to use.
+    """The file of a model, ready to use: a known model by its name (None: the default), or a GGUF file by its path.
 
     The file of a known model is hashed, unless it is unchanged since the last time. Of any other file, only the first
     four bytes are checked.
-
-    Args:
-        model: the name of a known model (None: the default), or the path of a GGUF file.
 
     Raises:
         ModelFileError: the file is missing, damaged, or not a GGUF file.
@@ -176,11 +173,8 @@ def pull(name: str = DEFAULT, *, progress: Progress | None = None) -> Path:
     """Download a known model if it is missing, repair it if it is damaged, and return its path.
 
     Several parts are downloaded at once. After a kill at any time, the next pull continues with the finished parts. If
-    another process pulls the same model, this one waits for it.
-
-    Args:
-        name: a key of `MODELS`.
-        progress: called with the verified and the total bytes, at the beginning and after each part.
+    another process pulls the same model, this one waits for it. `progress` is called at the beginning and after each
+    part.
 
     Raises:
         ConfigError: no model of that name is known.

@@ -35,7 +35,6 @@ _ODDS = 20  # alternatives of the first token to request odds for; at least as m
 EMPTY = {"type": "object", "properties": {}}
 """The parameters of a tool that has none."""
 
-_TOOL_FIELDS = ("tools", "tool_choice")
 _MIN_LOGPROB = -700.0  # below this logarithm, a number is practically 0
 _DROPPABLE = ("max_tokens", "temperature", "stop", "seed", "tool_choice", "tools")
 _UNSUPPORTED = re.compile(
@@ -188,11 +187,7 @@ class OpenAIChat:
         self._endpoint.close()
 
     def check_key(self) -> None:
-        """Check that there is a usable key, before the first call.
-
-        Raises:
-            AuthError: there is none.
-        """
+        """Raise AuthError if there is no usable key, before the first call."""
         self._endpoint.key()
 
     def _send(
@@ -217,12 +212,12 @@ class OpenAIChat:
                 raw = client.chat.completions.with_raw_response.create(**request)
             except openai.OpenAIError as error:
                 refused = refused_parameter(error, {**request, **request["extra_body"]})
-                if refused is None:
+                if refused is not None:
+                    where = self._endpoint.where
+                    log.warning("%s does not support %s for %s: it is left out", where, refused, self.name)
+                    self._refused.add(refused)
+                if refused is None or refused == "tools":
                     raise translated(self._endpoint, error, self.name) from None  # the cause's text may contain a key
-                log.warning("%s does not support %s for %s: it is left out", self._endpoint.where, refused, self.name)
-                self._refused.add(refused)
-                if refused == "tools":
-                    raise translated(self._endpoint, error, self.name) from None
                 continue
             try:
                 reply = self._reply(raw.content, time.perf_counter() - began)
@@ -244,11 +239,8 @@ class OpenAIChat:
                 request["max_completion_tokens"] = value
         # The SDK checks each message against all its types, which takes longer than sending it; `extra_body` is sent
         # unchecked.
-        extra = {
-            "messages": prompt,
-            **{name: request.pop(name) for name in _TOOL_FIELDS if name in request},
-            **self._extra_body,
-        }
+        tools: dict[str, Any] = {name: request.pop(name) for name in ("tools", "tool_choice") if name in request}
+        extra: dict[str, Any] = {"messages": prompt, **tools, **self._extra_body}
         if form is not None and form["type"] == FORM:
             extra[FORM] = form[FORM]
             if form["odds"]:
@@ -365,18 +357,11 @@ def odds_of(body: Any) -> dict[str, float]:
 
 
 def usage_of(body: Any, seconds: float, *, model: str, base_url: str | None) -> Usage:
-    """The usage of one call; its cost in dollars is known only if the server counts both prompt and reply.
-
-    Args:
-        body: the answer's JSON.
-        seconds: the time that the call took.
-        model: the model's name, for its price.
-        base_url: the server's address; None for OpenAI's own.
-    """
-    prompt, completion = _count(body, "usage", "prompt_tokens"), _count(body, "usage", "completion_tokens")
-    cached = _count(body, "usage", "prompt_tokens_details", "cached_tokens")
+    """The usage of one call; its cost (see `cost`) is known only if the server counts both prompt and reply."""
+    prompt, completion = count_at(body, "usage", "prompt_tokens"), count_at(body, "usage", "completion_tokens")
+    cached = count_at(body, "usage", "prompt_tokens_details", "cached_tokens")
     if cached is None:
-        cached = _count(body, "timings", "cache_n")  # llama.cpp
+        cached = count_at(body, "timings", "cache_n")  # llama.cpp
     tokens = {
         "prompt_tokens": prompt or 0,
         "cached_tokens": min(cached or 0, prompt or 0),
@@ -386,7 +371,8 @@ def usage_of(body: Any, seconds: float, *, model: str, base_url: str | None) -> 
     return Usage(**tokens, calls=1, cost=cost(model, base_url, **tokens) if counted else None, seconds=seconds)
 
 
-def _count(body: Any, *path: str) -> int | None:
+def count_at(body: Any, *path: str) -> int | None:
+    """The count in JSON at a path, or None."""
     value = at(body, *path)
     return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
 
@@ -394,15 +380,9 @@ def _count(body: Any, *path: str) -> int | None:
 def cost(
     model: str, base_url: str | None, *, prompt_tokens: int, cached_tokens: int, completion_tokens: int
 ) -> float | None:
-    """The cost of one call in US dollars, or None if the price is unknown.
+    """The cost of one call in US dollars, or None if the price is unknown; the prompt's tokens include cached ones.
 
-    Args:
-        model: the vendor's name for the model.
-        base_url: the server's address (None: OpenAI). A server of no vendor in the price list, such as one on this
-            machine, has no prices.
-        prompt_tokens: all tokens of the prompt, including cached ones.
-        cached_tokens: tokens of the prompt that were in the server's prefix cache.
-        completion_tokens: tokens of the reply.
+    A server of no vendor in the price list, such as one on this machine, has no prices; `base_url` None is OpenAI's.
     """
     try:
         from genai_prices import Usage, calc_price

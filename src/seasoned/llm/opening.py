@@ -70,6 +70,11 @@ class ModelSettings(Section):
         """Whether Seasoned itself serves the model."""
         return self.base_url is None and self.model in BUNDLED
 
+    @property
+    def file(self) -> str | None:
+        """The bundled model's path or short name; None for the default model."""
+        return self.path or (None if self.model == "local" else self.model)
+
 
 SECRET = "secret"
 """The type of the error about a setting whose value must not be shown."""
@@ -88,10 +93,8 @@ def open_llm(settings: ModelSettings) -> Iterator[LLM]:
     if settings.bundled:
         from seasoned.llm.local import LocalModel
 
-        name = "qwen" if settings.model == "local" else settings.model
-        with LocalModel(
-            settings.path or name, slots=settings.slots, context=settings.context, seed=settings.seed
-        ) as model:
+        limits = {"slots": settings.slots, "context": settings.context, "seed": settings.seed}
+        with LocalModel(settings.file, **limits) as model:
             if settings.window is not None:
                 model.window = settings.window
             yield model
@@ -120,9 +123,7 @@ def open_llm(settings: ModelSettings) -> Iterator[LLM]:
 def check_llm(settings: ModelSettings, *, dry: bool = False) -> None:
     """Check that a model can be opened: its file exists, or the server accepts the key and address.
 
-    Args:
-        settings: the settings of the model.
-        dry: send no request, and accept a missing key or bundled model.
+    With `dry`, no request is sent, and a missing key or bundled model is accepted.
 
     Raises:
         ModelFileError, AuthError, InfrastructureError: as `open_llm` raises them.
@@ -132,7 +133,7 @@ def check_llm(settings: ModelSettings, *, dry: bool = False) -> None:
         from seasoned.llm.modelfile import resolve
 
         if settings.path or not dry:
-            resolve(settings.path or ("qwen" if settings.model == "local" else settings.model))
+            resolve(settings.file)
     elif dry:
         from seasoned.llm.openai import OpenAIChat
 

@@ -25,9 +25,6 @@ def ask_with_tools(llm: LLM, messages: Sequence[Message], **options: Unpack[Chat
     """Ask a model; tools are explained in words to a model whose `chat` does not take them.
 
     Every other option is always passed, since a user's own model may have other defaults.
-
-    Raises:
-        LLMError: as the model raises it.
     """
     others: dict[str, Any] = {"schema": None, "stop": None, "max_tokens": None, "temperature": 0.0, **options}
     if options.get("tools") and takes_tools(llm):
@@ -50,12 +47,7 @@ def ask_in_words(
 ) -> Reply:
     """Ask a model with the tools explained in words; the reply has the calls that its text contains.
 
-    Args:
-        chat: asks the model, as `LLM.chat` without tools.
-        messages: the conversation.
-        tools: the tools it may call.
-        tool_choice: as in `LLM.chat`; the model may not follow it.
-        options: the other arguments of `chat`; `schema` is dropped, since the tools decide the form of the reply.
+    The model may not follow `tool_choice`. A `schema` is dropped, since the tools decide the form of the reply.
     """
     options.pop("schema", None)
     reply = chat(in_words(messages, tools, tool_choice), **options)

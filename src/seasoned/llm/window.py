@@ -74,11 +74,7 @@ class WithLonger:
         return window_of(self._longer)
 
     def chat(self, messages: Sequence[Message], **options: Unpack[ChatOptions]) -> Reply:
-        """A reply of the first model, or of the other model if the first refuses the prompt as too long.
-
-        Raises:
-            LLMError: as the models raise it.
-        """
+        """A reply of the first model, or of the other model if the first refuses the prompt as too long."""
         try:
             return ask_with_tools(self._llm, messages, **options)
         except ContextLengthError:

@@ -178,8 +178,7 @@ class Tools:
         return Judged(id=attempt.id, success=outcome.success, reward=outcome.reward, verdicts=len(attempt.meta[META]))
 
     def learn(
-        self,
-        estimate: Annotated[bool, Field(description="Only say what it would take; nothing is learned.")] = False,
+        self, estimate: Annotated[bool, Field(description="Only say what it would take; nothing is learned.")] = False
     ) -> Taught:
         """Learn now from the attempts that were not learned from yet. It asks a model, so it takes time."""
         before = self.memory.to_learn()

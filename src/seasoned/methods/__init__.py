@@ -1,6 +1,7 @@
 """The methods: a file or folder for each paper, with its prompts beside it. No method knows an agent or a benchmark.
 
-`make_method` makes one by its name. Always holds: a method's module is imported only when the method is asked for.
+`make_method` makes one by its name; `PAPER` has the options of each in its paper. Always holds: a method's module is
+imported only when the method is asked for.
 """
 
 from __future__ import annotations
@@ -10,9 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from seasoned.errors import ConfigError, SeasonedError
-from seasoned.importing import import_member
-from seasoned.methods.profiles import method_options
-from seasoned.plugins import load_plugin, plugins
+from seasoned.plugins import import_member, load_plugin, plugins
 from seasoned.protocols import LLM, Method
 
 _HOMES = {
@@ -24,6 +23,14 @@ _HOMES = {
     "nearest": "seasoned.methods.nearest:NearestCases",
     "reflexion": "seasoned.methods.reflexion:Reflexion",
 }
+PAPER: Mapping[str, Mapping[str, Any]] = {
+    "autoguide": {},
+    "erl": {"form": "paper", "filters": False, "reasons": True},
+    "expel": {"full": "at"},
+    "expnote": {"policy": "last", "on": "question", "partition": True},
+    "reflexion": {"memory": 3},
+}
+"""By method, the options of the profile `paper`; `small`, the default of each class, is for small models."""
 
 
 def method_names() -> list[str]:
@@ -34,16 +41,14 @@ def method_names() -> list[str]:
 def make_method(
     name: str | Method, llm: LLM | None = None, *, defaults: Mapping[str, Any] | None = None, **options: Any
 ) -> Method:
-    """Make a method from its short name or import path; a method is returned as it is.
+    """Make a method; a method object is returned as it is.
 
     Args:
         name: one of `method_names()`; the path of a class or function that makes a method, such as
-            "mypackage.methods.Mine" or "mypackage.methods:Mine"; or a method. A plugin cannot take the name of a method
-            here.
+            "mypackage.methods.Mine" or "mypackage.methods:Mine"; or a method.
         llm: passed to methods that take an argument `llm`.
         defaults: default options, for the methods here that have them.
-        options: other arguments of the method, such as `k=5`; also `profile`, "small" or "paper", for the defaults of
-            the rest.
+        options: arguments of the method, such as `k=5`; also `profile`, "small" or "paper", for the rest.
 
     Raises:
         ConfigError: the name is unknown, its object is not a method, an option is unknown, or a model is needed and
@@ -75,6 +80,22 @@ def make_method(
     except Exception as error:  # a user's class may raise anything
         raise ConfigError(f"the method {name} cannot be made: {type(error).__name__}: {error}") from error
     return _checked(made, name)
+
+
+def method_options(method: str, profile: str) -> dict[str, Any]:
+    """The options of a method in a profile.
+
+    Raises:
+        ConfigError: the profile does not exist, or the method has no such profile.
+    """
+    if profile not in ("small", "paper"):
+        raise ConfigError(f"there is no profile {profile!r}: there are small, paper")
+    if profile == "small":
+        return {}
+    if method not in PAPER:
+        known = ", ".join(PAPER)
+        raise ConfigError(f"the method {method} has no profile {profile}; {known} have one. Set its options instead")
+    return dict(PAPER[method])
 
 
 def method_name(method: Method) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable
 
 from seasoned.text import fold, prompt_line
 from seasoned.types import Lesson, Step, Trajectory
@@ -54,10 +54,8 @@ def parts(value: str) -> list[str]:
 
 def thoughts(progress: Trajectory) -> list[str]:
     """The parts of an attempt's thoughts so far, split as the values of notes are."""
-    texts = [
-        step.action[len("THINK[") :].removesuffix("]") for step in progress.steps if step.action.startswith("THINK[")
-    ]
-    return [part for text in texts for part in parts(text)]
+    thinking = [step.action for step in progress.steps if step.action.startswith("THINK[")]
+    return [part for action in thinking for part in parts(action.removeprefix("THINK[").removesuffix("]"))]
 
 
 def last_word(trajectory: Trajectory) -> str:
@@ -66,13 +64,6 @@ def last_word(trajectory: Trajectory) -> str:
     return prompt_line(verdicts[-1]) if verdicts else ""
 
 
-class Sources:
-    """The attempts that lessons came from; `known` holds their ids."""
-
-    def __init__(self, lessons: Sequence[Lesson]) -> None:
-        self.known: set[str] = set()
-        self.add(lessons)
-
-    def add(self, lessons: Sequence[Lesson]) -> None:
-        """Add lessons."""
-        self.known.update(source for lesson in lessons for source in lesson.sources)
+def sources_of(lessons: Iterable[Lesson]) -> set[str]:
+    """The ids of the attempts that lessons came from."""
+    return {source for lesson in lessons for source in lesson.sources}

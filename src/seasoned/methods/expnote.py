@@ -73,11 +73,10 @@ class ExpNote:
         """
         pool.skip((t for t in trajectories if t.outcome.success is None), NO_OUTCOME)
         pool.skip((t for t in trajectories if self._wanted(t) and not self._pairs(t)), UNUSABLE)
-        pairs = [(*pair, t) for t in trajectories if self.partition or self._wanted(t) for pair in self._pairs(t)]
-        pairs = [pair for pair in pairs if pair[2].outcome.success is not None]
+        judged = [t for t in trajectories if t.outcome.success is not None and (self.partition or self._wanted(t))]
+        pairs = [(key, value, trajectory) for trajectory in judged for key, value in self._pairs(trajectory)]
         written = {key: self._wanted(trajectory) for key, _, trajectory in pairs}
-        keys = {key for key, _, _ in pairs}
-        stored = [note for note in pool.lessons("note", status=None) if note.key in keys]
+        stored = [note for note in pool.lessons("note", status=None) if note.key in written]
         closed = {note.key for note in stored if _is_closed(note, pool)}
         before = {note.key: note for note in stored if note.status == "active"}
         notes: dict[str, Lesson] = {}
@@ -104,7 +103,7 @@ class ExpNote:
         book = pool.derived(_open_book, "note")
         query = recall_words(progress.steps[-1].action) if progress is not None and progress.steps else ""
         about = self.goal(task.text) if self.goal else task.text
-        notes = book.index.match(query or about, k=len(book.index.notes), share=self.share)
+        notes = book.index.match(query or about, self.share)
         thought = thoughts(progress) if self.on == "thought" and progress is not None else []
         if thought:
             fits = relevance(notes, thought, book.mentions)
@@ -188,23 +187,17 @@ class KeyIndex:
     places: Mapping[str, Sequence[int]]
     lengths: Sequence[int]
 
-    def match(self, query: str, *, k: int, share: float) -> list[Lesson]:
-        """The notes whose key words occur in the query, best first (ExpNote, appendix B).
+    def match(self, query: str, share: float) -> list[Lesson]:
+        """The notes of which this share of the key's words (above 0) occurs in the query (ExpNote, appendix B).
 
-        Args:
-            query: the text of the task.
-            k: the most notes to return.
-            share: the part of a key's words that must occur, above 0 and at most 1.
-
-        Returns:
-            Up to k notes by descending share, ties by recency (`updated`).
+        They are sorted by descending share, ties by recency (`updated`).
         """
         present = set(split_words(query))
         hits = Counter(place for word in present for place in self.places.get(word, ()))
         shares = {place: hits[place] / self.lengths[place] for place in sorted(hits)}
         places = [place for place, part in shares.items() if part >= share]
         places.sort(key=lambda place: (shares[place], self.notes[place].updated), reverse=True)
-        return [self.notes[place] for place in places[:k]]
+        return [self.notes[place] for place in places]
 
 
 def index_keys(notes: Sequence[Lesson]) -> KeyIndex:
@@ -236,15 +229,9 @@ def telling(notes: Sequence[Lesson]) -> dict[str, float]:
 
 
 def relevance(notes: Sequence[Lesson], values: Sequence[str], mentions: Mapping[str, int]) -> dict[str, float]:
-    """How well each note's values match given values: for each, the part of its mentions that is under the key.
+    """How well each note's values match given ones, by key: for each value, the part of its mentions under the key.
 
-    Args:
-        notes: the notes to compare.
-        values: the values to match.
-        mentions: how often each value occurs in all notes.
-
-    Returns:
-        {key: sum of shares}, each share between 0 and 1.
+    `mentions` says how often each value occurs in all notes.
     """
     return {
         note.key: sum(note.data.get("values", {}).get(v, 0) / mentions[v] for v in values if mentions.get(v))

@@ -37,22 +37,11 @@ def rank(
     room: int = ROOM,
     max_tokens: int = 0,
 ) -> Ranking:
-    """Let a model score the items that help most with a task (ERL, figure 9).
+    """Let a model pick and score the k items that help most with a task (ERL, figure 9); each item is shown in a line.
 
-    A list too long for one prompt is scored in parts, each in its own call; a part that the model refuses as too long
-    is halved.
-
-    Args:
-        llm: the model.
-        task: the text of the task.
-        items: each is shown in one line.
-        k: how many of each part to pick.
-        about: what kind of tasks these are.
-        room: tokens of items in one prompt (a quarter of their characters).
-        max_tokens: least limit of a reply's tokens; more if k needs it.
-
-    Returns:
-        The picked items; they can be fewer or more than k, and none if no reply could be read.
+    A list with more than `room` tokens (a quarter of its characters) is scored in parts, each in its own call; a part
+    that the model refuses as too long is halved. So the result can have fewer or more than k items, and none if no
+    reply could be read. `about` says what kind of tasks these are. A reply gets `max_tokens`, or more if k needs it.
 
     Raises:
         LLMError: any other error of the model than ParseError and ContextLengthError.
@@ -65,10 +54,7 @@ def rank(
         """Rank the items of a part, in halves if they are too long for the model."""
         wanted = min(k, len(part))
         case = render_prompt("seasoned.methods", "rank.j2", items=part, task=task, wanted=wanted)
-        messages: list[Message] = [
-            {"role": "system", "content": system},
-            {"role": "user", "content": case},
-        ]
+        messages: list[Message] = [{"role": "system", "content": system}, {"role": "user", "content": case}]
         schema, limit = ranking_schema(len(part), wanted, 300 if long else 60), max(max_tokens, entry * wanted + 40)
         try:
             answer = ask(llm, lambda _: messages, schema=schema, max_tokens=limit)
@@ -96,21 +82,11 @@ def rank(
 
 
 def rank_each(llm: LLM, task: str, items: Sequence[str], *, about: str = "", max_tokens: int = 16) -> Ranking:
-    """Let a model rate each item for a task, in its own call.
+    """Let a model rate each item for a task, in its own call; as `rank`, but without reasons and contradictions.
 
     If the reply has the probability of each mark (`Reply.odds`), the mean mark counts instead of the likeliest: it
     distinguishes items to which a small model gives the same mark (the weighting of G-Eval, Liu et al. 2023, section
-    2).
-
-    Args:
-        llm: the model.
-        task: the text of the task.
-        items: each is shown in one line.
-        about: what kind of tasks these are.
-        max_tokens: tokens of a reply; more for a model that reasons before it answers.
-
-    Returns:
-        All rated items, best first, equal ones in their order; without reasons and without contradicting pairs.
+    2). A model that reasons before it answers needs more `max_tokens`.
 
     Raises:
         LLMError: any other error of the model than ParseError and ContextLengthError.
@@ -137,12 +113,7 @@ def rank_each(llm: LLM, task: str, items: Sequence[str], *, about: str = "", max
 
 
 def parts(items: Sequence[str], room: int = ROOM) -> Iterator[tuple[int, list[str]]]:
-    """Split items as `rank` does: for each part the place of its first item, and its items, each in one line.
-
-    Args:
-        items: texts.
-        room: tokens of items in one part; a longer item is its own part.
-    """
+    """Split items into parts of at most `room` tokens: the place of each part's first item, and its items as lines."""
     start, size_so_far, part = 0, 0, list[str]()
     for place, item in enumerate(prompt_line(item, max(CAP, len(item))) for item in items):
         size = tokens(f"{place}. {item}\n")

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 from seasoned.asking import ask
 from seasoned.errors import ContextLengthError
 from seasoned.llm.window import LONG_TEXT, Cuts, is_roomy, room_for
-from seasoned.methods.attempts import NO_OUTCOME, TOO_LONG, UNUSABLE, without_verdict
+from seasoned.methods.attempts import NO_OUTCOME, TOO_LONG, UNUSABLE, sources_of, without_verdict
 from seasoned.protocols import LLM
 from seasoned.replies.reflections import REFLECTION_CHARS, read_reflection
 from seasoned.text import TOKEN, prompt_line, render_prompt, transcript
@@ -74,7 +74,7 @@ class Reflexion:
         if "reflexion" not in self.strategy:
             return
         # Deleted lessons count too: a reflection that a person removed is not written again.
-        known = {source for lesson in pool.lessons("reflection", status=None) for source in lesson.sources}
+        known = sources_of(pool.lessons("reflection", status=None))
         for trajectory in trajectories:
             if trajectory.outcome.success is None:
                 pool.skip([trajectory], NO_OUTCOME)
@@ -98,13 +98,8 @@ class Reflexion:
     def reflect(self, trajectory: Trajectory, earlier: Sequence[str] = (), cuts: Cuts | None = None) -> str:
         """Ask the model what went wrong in a failed attempt and what to do instead (paper section 2.3).
 
-        Args:
-            trajectory: the attempt.
-            earlier: reflections on earlier attempts at the same task, the oldest first.
-            cuts: collects the length of the attempt, before and after cutting.
-
-        Returns:
-            The reflection in one line; "" if the reply has none, which is logged.
+        `earlier` are the reflections on earlier attempts at the task, the oldest first; `cuts` collects the length of
+        the attempt, before and after cutting. The result is one line; "" if the reply has no plan, which is logged.
 
         Raises:
             InfrastructureError: the model's server failed.

@@ -1,7 +1,8 @@
 """The certificate: a file that states which lessons were promoted on which evidence, and that anyone can check.
 
 Always holds: a check calls no model; it compares the file with what the store recorded of the gate, recomputes the
-decision from the stored attempts, and compares the lessons, the model and the prompts with the present ones.
+decision from the stored attempts, and compares the lessons, the model and the prompts with the present ones. The store
+keeps the newest claim of each condition and block on the lessons of a pool.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -101,6 +103,26 @@ class Certificate(_Frozen):
         return next((claim.condition for claim in self.claims if claim.promoted), "")
 
 
+@dataclass(frozen=True)
+class Standing:
+    """The certificate of a pool: what was promoted, on how many tasks won and lost, and what invalidates it today."""
+
+    condition: str
+    won: int
+    lost: int
+    p: float
+    problems: tuple[str, ...]
+
+    @property
+    def holds(self) -> bool:
+        """Whether nothing changed since the gate."""
+        return not self.problems
+
+    def __str__(self) -> str:
+        gate = f"{self.won} tasks won, {self.lost} lost, p = {self.p:.2g}"
+        return f"certified ({gate})" if self.holds else f"its certificate is broken: {self.problems[0]}"
+
+
 def lesson_hash(lesson: Lesson) -> str:
     """SHA-256 (hex) of the fields of a lesson that decide its guidance.
 
@@ -185,6 +207,17 @@ def keep_claim(store: Store, claim: Claim) -> None:
     """Store the decision of a gate on the lessons of a pool."""
     kept = [one for one in recorded(store, claim.scope) if _place(one) != _place(claim)]
     store.mark(claim.scope, _MARK, [one.model_dump(mode="json") for one in [*kept, claim]])
+
+
+def standing(store: Store, scope: str) -> Standing | None:
+    """The certificate of a pool today, from the newest claim that promoted its lessons, or None."""
+    promoted = [claim for claim in recorded(store, scope) if claim.promoted and not claim.crossfit]
+    if not promoted:
+        return None
+    claim = promoted[-1]
+    last = claim.looks[-1]
+    problems = check(Certificate(claims=(claim,)), store)
+    return Standing(claim.condition, last.won, last.lost, last.p, tuple(problems))
 
 
 def _place(claim: Claim) -> tuple[str, str]:

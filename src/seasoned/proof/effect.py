@@ -89,16 +89,19 @@ def effect(uses: Sequence[Use]) -> Effect:
             "an effect needs attempts that are held out, and there are none: open the memory with holdout=0.1, and one "
             "attempt in ten gets no guidance"
         )
-    x, low, high = _scores(uses)
     effects = np.linspace(-1.0, 1.0, _GRID)
     up, down = (np.zeros((len(_STAKES), _GRID)) for _ in "ud")  # logarithms of each stake's winnings
     stakes = np.array(_STAKES)[:, None]
-    for each, least, most in zip(x, low, high, strict=True):
+    scores, total = [], 0.0
+    for earlier, use in enumerate(uses):
+        each, least, most = _score(use, _guess(total, earlier))
+        total += use.outcome
+        scores.append(each)
         up += np.log1p(stakes * (each - effects) / np.maximum(effects - least, 1e-9))
         down += np.log1p(-stakes * (each - effects) / np.maximum(most - effects, 1e-9))
     up, down = _mean(up), _mean(down)
     kept = effects[np.logaddexp(up, down) - np.log(2) < np.log(1 / ALPHA)]
-    value = float(np.clip(np.mean(x), -1, 1))
+    value = float(np.clip(np.mean(scores), -1, 1))
     if not len(kept):  # the effect changed, so no value fits: the interval spans what each side alone allows
         kept = np.sort([value, effects[up < np.log(2 / ALPHA)][0], effects[down < np.log(2 / ALPHA)][-1]])
     bounds = float(kept[0]), float(kept[-1])
@@ -126,32 +129,22 @@ class Evidence:
 
     def after(self, use: Use) -> Evidence:
         """The evidence after one more attempt."""
-        guess = (0.5 + self.total) / (1.0 + self.uses)
-        x, high = _score(use, guess)
+        x, _, high = _score(use, _guess(self.total, self.uses))
         logs = tuple(log + math.log1p(-stake * x / high) for log, stake in zip(self.logs, _STAKES, strict=True))
         return Evidence(self.uses + 1, self.total + use.outcome, logs)
 
 
-def _score(use: Use, guess: float) -> tuple[float, float]:
-    """A number whose mean is the effect, and its greatest possible value; `guess` depends on earlier attempts."""
+def _guess(total: float, uses: int) -> float:
+    """The mean of the earlier outcomes, plus one half-solved attempt."""
+    return (0.5 + total) / (1.0 + uses)
+
+
+def _score(use: Use, guess: float) -> tuple[float, float, float]:
+    """A number whose mean is the effect, and its least and greatest possible values."""
     chance = min(max(use.chance, _RARE), 1 - _RARE)
     x = (use.outcome - guess) * (1 / chance if use.shown else -1 / (1 - chance))
-    return x, max((1 - guess) / chance, guess / (1 - chance))
-
-
-def _scores(uses: Sequence[Use]) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """For each attempt, a number whose mean is the effect, and its least and greatest possible values."""
-    import numpy as np
-
-    outcome = np.array([use.outcome for use in uses], float)
-    shown = np.array([use.shown for use in uses], bool)
-    chance = np.clip(np.array([use.chance for use in uses], float), _RARE, 1 - _RARE)
-    # The mean of earlier outcomes, plus one half-solved attempt.
-    guess = (0.5 + np.concatenate([[0.0], np.cumsum(outcome)[:-1]])) / (1.0 + np.arange(len(uses)))
-    x = (outcome - guess) * np.where(shown, 1 / chance, -1 / (1 - chance))
-    high = np.maximum((1 - guess) / chance, guess / (1 - chance))
-    low = -np.maximum(guess / chance, (1 - guess) / (1 - chance))
-    return x, low, high
+    low = -max(guess / chance, (1 - guess) / (1 - chance))
+    return x, low, max((1 - guess) / chance, guess / (1 - chance))
 
 
 def _mean(logs: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -95,13 +95,7 @@ def parse(text: str) -> list[Command]:
     Names may be in any case, bold or in backticks; several commands may share a line. Brackets may nest: everything in
     the brackets of a command belongs to it. A bracket that never closes ends before the next command or at the end of
     the line. A command at the beginning of a line is always read as one. `ANSWER: x` is read like `ANSWER[x]`, and
-    `NOTE: key: text` and `NOTE[key: text]` like `NOTE[key]: text`.
-
-    Args:
-        text: what the model wrote; untrusted.
-
-    Returns:
-        The commands. A NOTE without a recognisable key has the key "", and one without a text the text "".
+    `NOTE: key: text` and `NOTE[key: text]` like `NOTE[key]: text`; a NOTE without a recognisable key has the key "".
     """
     return _Reader(without_thinking(text).replace("\r\n", "\n").replace("\r", "\n")).read()
 
@@ -178,7 +172,9 @@ class _Reader:
         value = _clean(self.text[begin:end])
         if value or not reach_down or end < line_end:
             return _unwrap(value), end
-        blank = _BLANK.match(self.scan, end, self._barrier(begin))
+        place = bisect_right(self.barriers, begin)
+        barrier = self.barriers[place] if place < len(self.barriers) else len(self.scan)
+        blank = _BLANK.match(self.scan, end, barrier)
         below = blank.end() if blank else end
         end_below = min(self._end_of_line(below), self._next_place(below))
         return _unwrap(_clean(self.text[below:end_below])), end_below
@@ -189,10 +185,6 @@ class _Reader:
             end = self.scan.find("\n", position)
             self.line_end = len(self.scan) if end < 0 else end
         return self.line_end
-
-    def _barrier(self, position: int) -> int:
-        i = bisect_right(self.barriers, position)
-        return self.barriers[i] if i < len(self.barriers) else len(self.scan)
 
     def _next_place(self, position: int) -> int:
         i = bisect_left(self.places, position)

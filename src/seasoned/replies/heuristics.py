@@ -112,12 +112,12 @@ def read_heuristic(
         judges: whether the reply must have a verdict.
         example: the example in the prompt.
         begins: the words with which the action must begin, in any case.
-        prompt: the prompt's text; a heuristic that repeats a sentence of it is dropped.
+        prompt: the prompt's text.
         attempt: the attempt as the prompt shows it; if it has no word "agent", a heuristic about an agent only says
             what was done in the attempt.
         chars: the most characters of each part; with a `rationale`, the form is the paper's.
-        filters: whether to drop what small models write instead of a heuristic: words and examples of the prompt, the
-            attempt's outcome, what the agent did.
+        filters: whether to drop what small models write instead of a heuristic: sentences and examples of the prompt,
+            the attempt's outcome, what the agent did.
 
     Returns:
         The heuristic or None, and a sentence on the problem or "".
@@ -133,17 +133,16 @@ def read_heuristic(
         trigger, action = rule[1].strip(), rule[2].strip()
         problem = "trigger and action were in one text, which was split"
     fault = _copied(trigger, action, example, prompt) if filters else ""
-    fault = fault or _begins_wrong(action, begins)
+    if not fault and not action.casefold().startswith(begins.casefold()):
+        fault = f"its action does not begin with {begins!r}: {action!r}"
     if filters and not fault:
         fault = _only_own(trigger, action, attempt)
     if fault:
         return None, f"{fault}, so it is dropped"
     verdict = read_verdict(fields)
     if judges and verdict is None:
-        return (
-            None,
-            f"it does not say whether the attempt succeeded, so it is dropped: {prompt_line(str(reply), 120)!r}",
-        )
+        shown = prompt_line(str(reply), 120)
+        return None, f"it does not say whether the attempt succeeded, so it is dropped: {shown!r}"
     # "The fridge" becomes "the fridge" after "When"; "I" and "TV" stay.
     lowered = trigger[0].lower() + trigger[1:] if trigger[1:2].islower() else trigger
     return Draft(parts["analysis"], lowered, action, verdict if judges else None, parts.get("rationale")), problem
@@ -158,12 +157,6 @@ def _copied(trigger: str, action: str, example: tuple[str, str] | None, prompt: 
     if same_words(trigger) in {same_words(shown[0]) for shown in (example or GOOD, BAD)}:
         return f"{COPIED}: {trigger!r}"
     return ""
-
-
-def _begins_wrong(action: str, begins: str) -> str:
-    if action.casefold().startswith(begins.casefold()):
-        return ""
-    return f"its action does not begin with {begins!r}: {action!r}"
 
 
 def _only_own(trigger: str, action: str, attempt: str) -> str:

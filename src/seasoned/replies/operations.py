@@ -64,11 +64,15 @@ class Item:
 
 @dataclass(frozen=True)
 class Operation:
-    """One operation: `target` is the insight's number from 1 (None for ADD), `text` the new text of ADD and EDIT."""
+    """One operation: `target` is the insight's number from 1 (None for ADD), `text` the new text of ADD and EDIT.
+
+    As written, `target` may be any number; `loose` then says that nothing separates the text from the number before it.
+    """
 
     kind: Kind
     target: int | None = None
     text: str = ""
+    loose: bool = False
 
     def __str__(self) -> str:
         number = "" if self.target is None else f" {self.target}"
@@ -99,33 +103,13 @@ class Parsed:
     problems: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
-class _Raw:
-    """An operation as written; `loose` if nothing separates the text from the number before it."""
-
-    kind: Kind
-    number: int | None
-    text: str
-    loose: bool = False
-
-    def __str__(self) -> str:
-        return str(Operation(self.kind, self.number, self.text))
-
-
 def read_operations(reply: Any, insights: Sequence[Item], longest: int = INSIGHT_CHARS) -> Parsed:
     """Read the operations of a reply: a JSON value as in `operations_schema`, or text with JSON or lines in it.
 
     A line is an operation if it begins with a name (AGREE and REMOVE are UPVOTE and DOWNVOTE) followed by a number, a
-    colon or both, with any markdown, quotes and list numbers around it.
-
-    Args:
-        reply: what the model wrote; untrusted.
-        insights: the list as the model saw it, numbered from 1.
-        longest: the most characters of an insight; a text is read up to twice that.
-
-    Returns:
-        Operations with existing targets. The number decides which insight an operation means, unless its text
-        contradicts the number; then the text decides.
+    colon or both, with any markdown, quotes and list numbers around it. The number decides which insight an operation
+    means, unless its text contradicts the number; then the text decides. A text is read up to twice `longest`
+    characters.
     """
     text = said(reply) if isinstance(reply, str) else ""
     value = json_entries(text, _KEYS) if isinstance(reply, str) else reply
@@ -139,9 +123,9 @@ def read_operations(reply: Any, insights: Sequence[Item], longest: int = INSIGHT
     return replace(parsed, problems=(*unread, *parsed.problems))
 
 
-def _entries(value: Any, limit: int) -> tuple[list[_Raw], list[str]]:
+def _entries(value: Any, limit: int) -> tuple[list[Operation], list[str]]:
     """The operations of a JSON value, and a sentence for each other entry."""
-    raw: list[_Raw] = []
+    raw: list[Operation] = []
     problems: list[str] = []
     for entry in value if isinstance(value, list) else [value]:
         fields = entry if isinstance(entry, dict) else {}
@@ -154,13 +138,13 @@ def _entries(value: Any, limit: int) -> tuple[list[_Raw], list[str]]:
             problems.append(f"this is not an operation: {shorten(prompt_line(str(entry)), 120)!r}")
         else:
             has_number = isinstance(number, int) and not isinstance(number, bool) and (number or kind != "ADD")
-            raw.append(_Raw(kind, number if has_number else None, _bare(str(fields.get("text") or ""), limit)))
+            raw.append(Operation(kind, number if has_number else None, _bare(str(fields.get("text") or ""), limit)))
     return raw, problems
 
 
-def _lines(text: str, limit: int) -> tuple[list[_Raw], list[str]]:
+def _lines(text: str, limit: int) -> tuple[list[Operation], list[str]]:
     """The operations in the lines of a reply, and a sentence for each skipped line below an operation."""
-    operations: list[_Raw] = []
+    operations: list[Operation] = []
     unread: list[str] = []
     lists = waits = False  # a heading such as "ADD:" is above a list; the last operation may continue on the next line
     for line in (part for full in text.split("\n") for part in _SECOND.split(full)):
@@ -171,21 +155,21 @@ def _lines(text: str, limit: int) -> tuple[list[_Raw], list[str]]:
             kind, number = _NAMES[head["name"].upper()], int(head["number"]) if head["number"] else None
             loose = not (number and head["mark"])
             targets = _targets(number, rest) if kind in ("UPVOTE", "DOWNVOTE") and loose else []
-            operations += [_Raw(kind, each, "") for each in targets] or [_Raw(kind, number, _bare(rest, limit), loose)]
-            lists, waits = not operations[-1].text and operations[-1].number is None, len(targets) < 2
+            votes = [Operation(kind, each) for each in targets]
+            operations += votes or [Operation(kind, number, _bare(rest, limit), loose)]
+            lists, waits = not operations[-1].text and operations[-1].target is None, len(targets) < 2
         elif not line.strip():
             waits = waits and not operations[-1].text
         elif waits and not operations[-1].text:
             operations[-1] = replace(operations[-1], text=_bare(line, limit))
         elif lists and _LISTED.match(line):
-            operations.append(_Raw(operations[-1].kind, None, _bare(line, limit)))
+            operations.append(Operation(operations[-1].kind, None, _bare(line, limit)))
         elif waits and line.strip()[0].islower() and operations[-1].text[-1] not in ".!?":  # a line that was wrapped
             operations[-1] = replace(operations[-1], text=f"{operations[-1].text} {_bare(line, limit)}")
         else:
             if waits:
-                unread.append(
-                    f"{operations[-1]}: the line below it is passed over: {shorten(prompt_line(line), 120)!r}"
-                )
+                below = shorten(prompt_line(line), 120)
+                unread.append(f"{operations[-1]}: the line below it is passed over: {below!r}")
             waits = False
     return operations, unread
 
@@ -199,7 +183,7 @@ def _targets(first: int | None, rest: str) -> list[int]:
     return [*([] if first is None else [first]), *numbers]
 
 
-def _bare(text: str, limit: int = 2 * INSIGHT_CHARS) -> str:
+def _bare(text: str, limit: int) -> str:
     """A text without the list marks, markdown, quotes and brackets around it."""
     text = _LISTED.sub("", prompt_line(text, limit), count=1).strip()
     for before, after in _WRAPS:
@@ -211,7 +195,7 @@ def _bare(text: str, limit: int = 2 * INSIGHT_CHARS) -> str:
     return text.strip()
 
 
-def _resolve_all(raw: Sequence[_Raw], insights: Sequence[Item]) -> Parsed:
+def _resolve_all(raw: Sequence[Operation], insights: Sequence[Item]) -> Parsed:
     operations: list[Operation] = []
     problems: list[str] = []
     for place, each in enumerate(raw):
@@ -224,13 +208,13 @@ def _resolve_all(raw: Sequence[_Raw], insights: Sequence[Item]) -> Parsed:
     return Parsed(tuple(operations), tuple(problems))
 
 
-def _resolve(raw: _Raw, insights: Sequence[Item]) -> tuple[Operation | None, str]:
+def _resolve(raw: Operation, insights: Sequence[Item]) -> tuple[Operation | None, str]:
     """Find the insight that an operation means; also return a sentence to report, or "".
 
     An ADD or EDIT whose text is already in the list is an UPVOTE of that insight. An EDIT keeps its number, since its
     text is new, unless the text is clearly a version of another insight.
     """
-    target = raw.number if raw.number is not None and 1 <= raw.number <= len(insights) else None
+    target = raw.target if raw.target is not None and 1 <= raw.target <= len(insights) else None
     if not same_words(raw.text):
         if raw.kind in ("UPVOTE", "DOWNVOTE") and target:
             return Operation(raw.kind, target), ""
@@ -249,7 +233,7 @@ def _resolve(raw: _Raw, insights: Sequence[Item]) -> tuple[Operation | None, str
         return Operation(raw.kind, target), f"{raw}: its text fits no insight, so it is a remark, and the number counts"
     if nearest is None or likeness < _PARAPHRASE:
         return None, f"{raw}: its text fits none of the {len(insights)} insights, so it is passed over"
-    problem = "" if nearest == raw.number else f"{raw}: number {nearest} has that text, so it is the one meant"
+    problem = "" if nearest == raw.target else f"{raw}: number {nearest} has that text, so it is the one meant"
     return Operation(raw.kind, nearest, raw.text if raw.kind == "EDIT" else ""), problem
 
 

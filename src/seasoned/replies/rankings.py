@@ -69,17 +69,11 @@ def ranking_schema(count: int, wanted: int, reason: int = 60) -> dict[str, Any]:
 
 
 def read_ranking(reply: Any, count: int, wanted: int | None = None) -> Ranking:
-    """Read a ranking of items numbered from 1 to `count`, whatever its form.
+    """Read a ranking of items numbered from 1 to `count`: JSON, or text with JSON or lines such as "3: 85, alike".
 
-    Args:
-        reply: a JSON value, or text with JSON or lines such as "3: 85, same kind of task" in it; untrusted.
-        count: the number of items.
-        wanted: the number of items that were asked for; fewer are reported as a problem.
-
-    Returns:
-        The readable part. If a number is named twice, the first counts; unknown numbers are skipped; an unreadable
-        score counts as 50, and one out of range as the nearest limit. An item without a score gets one by its place in
-        the reply, never above that of the item before.
+    If a number is named twice, the first counts; unknown numbers are skipped; an unreadable score counts as 50, and one
+    out of range as the nearest limit. An item without a score gets one by its place in the reply, never above that of
+    the item before. Fewer than `wanted` items are reported as a problem.
     """
     problems: list[str] = []
     value = json_or_lines(reply, lambda text: tuple(_lines(text)))

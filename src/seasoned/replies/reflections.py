@@ -26,17 +26,10 @@ _SENTENCE = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])\s*")
 
 
 def read_reflection(text: str, *, whole: bool = True, longest: int = REFLECTION_CHARS) -> str:
-    """The reflection in a reply.
+    """The reflection in a reply, as one line of at most `longest` characters; "" if there are hardly any words.
 
-    Leaves out thinking, markdown, a label such as "Plan:", an invented second attempt, and repeated sentences.
-
-    Args:
-        text: what the model wrote; untrusted.
-        whole: False if the reply was cut off: an unfinished last sentence is then left out, unless it is the only one.
-        longest: the most characters of the reflection.
-
-    Returns:
-        One line of at most `longest` characters; "" if there are hardly any words.
+    Leaves out thinking, markdown, a label such as "Plan:", an invented second attempt, and repeated sentences; of a
+    reply that was cut off (not `whole`), also an unfinished last sentence, unless it is the only one.
     """
     plain = said(text)
     invented = _INVENTED.search(plain)

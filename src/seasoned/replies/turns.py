@@ -79,9 +79,6 @@ def read_turn(text: str) -> Turn:
     In a reply without labels, the action is, in this order: the first line if it is not a sentence; the line marked as
     a command (`> go to desk 1`, `Search[x]`); the last line if it is not a sentence and the line before is one; the
     first line. Text that a model invents after its action (observations, further steps) is left out.
-
-    Args:
-        text: what the model wrote; untrusted.
     """
     text = _plain(text)
     labels = list(_LABEL.finditer(text))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from sqlalchemy import exists, select
+from sqlalchemy import ColumnElement, exists, select
 
 from seasoned.store import schema
 from seasoned.store.body import clean_text
@@ -32,8 +32,7 @@ def pending(db: Database, scope: str, method: str, way: str | None, limit: int |
     """Trajectories of a scope that a method has neither learned from nor tried in this way (None: ignore ways)."""
     tests = is_new(scope, method)
     if way is not None:
-        tried = _w.tried.contains(f"\n{clean_text(way)}\n", autoescape=True)
-        row = select(_w.method).where(_w.trajectory_id == _t.id, _w.method == clean_text(method), tried)
+        row = select(_w.method).where(_w.trajectory_id == _t.id, _w.method == clean_text(method), _tried(way))
         tests = *tests, ~exists(row)
     page = select(_t.seq).where(*tests).order_by(_t.seq).limit(limit)
     return read(db, select(_t.id, _t.body).where(_t.seq.in_(page)).order_by(_t.seq))
@@ -49,7 +48,7 @@ def waits(db: Database, scope: str, method: str) -> list[Wait]:
 
 def let_wait(db: Database, method: str, reasons: Mapping[str, str], way: str) -> None:
     """Record why trajectories (by id) taught a method nothing when tried in this way."""
-    method, way, at = clean_text(method), clean_text(way).replace("\n", " "), now()
+    method, way, at = clean_text(method), _one_line(way), now()
     with db._write() as connection:
         for part in chunks([clean_text(name) for name in reasons]):
             ids = connection.execute(select(_t.id).where(_t.id.in_(part))).scalars().all()
@@ -72,7 +71,7 @@ def let_wait(db: Database, method: str, reasons: Mapping[str, str], way: str) ->
 def settled(db: Database, method: str, trajectory_ids: Sequence[str], way: str) -> dict[str, str]:
     """The attempts that a method has learned from ("") or tried in this way (why they wait), by id."""
     method, reasons = clean_text(method), dict[str, str]()
-    tried = _w.tried.contains(f"\n{clean_text(way)}\n", autoescape=True)
+    tried = _tried(way)
     with db._read() as connection:
         for part in chunks([clean_text(name) for name in trajectory_ids]):
             waiting = select(_w.trajectory_id, _w.why).where(_w.method == method, _w.trajectory_id.in_(part), tried)
@@ -80,3 +79,11 @@ def settled(db: Database, method: str, trajectory_ids: Sequence[str], way: str) 
             known = select(_l.trajectory_id).where(_l.method == method, _l.trajectory_id.in_(part))
             reasons |= dict.fromkeys(connection.execute(known).scalars(), "")
     return reasons
+
+
+def _tried(way: str) -> ColumnElement[bool]:
+    return _w.tried.contains(f"\n{_one_line(way)}\n", autoescape=True)
+
+
+def _one_line(way: str) -> str:
+    return clean_text(way).replace("\n", " ")

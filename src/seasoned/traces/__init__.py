@@ -61,11 +61,7 @@ def formats() -> list[str]:
 
 
 def read(path: Path | str, format: str | None = None) -> Imported:
-    """Read a log.
-
-    Args:
-        path: the file.
-        format: one of `formats()`; None to detect a built-in format from the content.
+    """Read a log in one of the `formats()`; None to detect a built-in format from the content.
 
     Raises:
         ConfigError: the format is unknown.
@@ -78,27 +74,19 @@ def read(path: Path | str, format: str | None = None) -> Imported:
     if format is not None and format not in FORMATS:
         return _by_plugin(format, path)
     raw = read_bytes(path)
-    packed = raw.startswith((b"PK\x03\x04", b"PK\x05\x06"))
-    if packed and format not in (None, "inspect"):
-        raise DataError(f"{path} is a zip archive, not a {format} log: unpack it first")
-    if packed:
+    if raw.startswith((b"PK\x03\x04", b"PK\x05\x06")):
+        if format not in (None, "inspect"):
+            raise DataError(f"{path} is a zip archive, not a {format} log: unpack it first")
         return _imported("inspect", inspect_eval.read_archive(path, raw, _source("inspect", path)))
-    if format == "react-log":
-        return _imported(format, react.read(lines(raw), _source(format, path)))
     is_json = raw.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] in (b"{", b"[")
-    values, problems = json_values(raw) if format or is_json else ([], [])
+    values, problems = json_values(raw) if format != "react-log" and (format or is_json) else ([], [])
     kind = format or _format_of(value for _, value in values)
     if kind is None and values and not problems:
         raise DataError(f"{path} is JSON, but in none of the formats {', '.join(FORMATS)}: see docs/import.md")
-    if kind is None:
+    if kind in (None, "react-log"):
         return _imported("react-log", react.read(lines(raw), _source("react-log", path)))
-    readers: dict[str, Any] = {
-        "messages": messages.read,
-        "inspect": inspect_eval.read_json,
-        "otel": otel.read,
-        "coding": coding.read,
-    }
-    log: Log = readers[kind](values, _source(kind, path))
+    readers = {"messages": messages.read, "inspect": inspect_eval.read_json, "otel": otel.read, "coding": coding.read}
+    log = readers[kind](values, _source(kind, path))
     log.problems[:0] = problems
     return _imported(kind, log)
 
@@ -107,12 +95,8 @@ def record(imported: Imported, pool: ExperiencePool, scopes: Sequence[str] = ())
     """Store the trajectories that the pool does not have yet.
 
     Ids follow from the content and the pool's scope, so the same file adds nothing the second time. A file that
-    `seasoned export` wrote from the same pool adds nothing either.
-
-    Args:
-        imported: from `read`.
-        pool: the pool to store it in.
-        scopes: the scopes whose attempts count as the pool's; empty for the pool's own scope.
+    `seasoned export` wrote from the same pool adds nothing either. The attempts in `scopes`, by default the pool's own,
+    count as the pool's.
 
     Returns:
         How many trajectories were new.

@@ -15,7 +15,7 @@ from dataclasses import replace
 from typing import Any
 
 from seasoned.traces.conversation import Turn, answer_of, chat, read_message, read_turns, steps_of
-from seasoned.traces.source import Log, date, make, repeats, texts
+from seasoned.traces.source import NOTHING_DONE, Log, date, make, repeats, texts
 from seasoned.types import Outcome, Step, Trajectory
 
 _COMMAND_CHARS = 400  # the part of a command that identifies it
@@ -65,12 +65,7 @@ def is_session(value: Any) -> bool:
 
 
 def read(values: Iterable[tuple[str, Any]], source: Mapping[str, Any]) -> Log:
-    """The attempts in the JSON values of a file.
-
-    Args:
-        values: (place, value), as `source.json_values` gives them.
-        source: where the trajectories come from, for their meta.
-    """
+    """The attempts in the JSON values of a file, as `source.json_values` gives them; `source` is for their meta."""
     log, seen = Log(), Counter[str]()
     session: list[tuple[str, Any]] = []
     for place, value in values:
@@ -144,12 +139,8 @@ def _turns(value: Any) -> list[Turn]:
     if value.get("type") == "response_item" and isinstance(value.get("payload"), dict):
         item = dict(value["payload"])
         if item.get("type") == "local_shell_call" and isinstance(item.get("action"), dict):
-            item = {
-                "type": "function_call",
-                "name": "shell",
-                "arguments": item["action"],
-                "call_id": item.get("call_id"),
-            }
+            arguments, call_id = item["action"], item.get("call_id")
+            item = {"type": "function_call", "name": "shell", "arguments": arguments, "call_id": call_id}
         elif texts(item.get("type")).startswith("custom_tool_call"):
             item["type"] = "function_call" + texts(item["type"]).removeprefix("custom_tool_call")
         if item.get("type") == "message":
@@ -161,15 +152,21 @@ def _turns(value: Any) -> list[Turn]:
 
 
 def _attempt(turns: Sequence[Turn], meta: Mapping[str, Any], seen: Counter[str], created: str) -> Trajectory | str:
-    task = "\n\n".join(turn.text.strip() for turn in turns if turn.role == "user" and turn.text.strip())
-    steps = steps_of([turn for turn in turns if turn.role != "user"])
+    task = "\n\n".join(_requests_in(turns))
+    others = [turn for turn in turns if turn.role != "user"]
+    steps = steps_of(others)
     if not task:
         return "no request of a user in it"
     if not steps:
-        return "no reply of an assistant in it, so nothing was done"
-    outcome = ended(steps, answer_of([turn for turn in turns if turn.role != "user"]))
+        return NOTHING_DONE
+    outcome = ended(steps, answer_of(others))
     occurrence = repeats(seen, task, [step.model_dump() for step in steps])
     return make(task, steps, outcome, meta=meta, messages=chat(turns), created=created, occurrence=occurrence)
+
+
+def _requests_in(turns: Iterable[Turn]) -> list[str]:
+    """The texts of the user's turns."""
+    return [turn.text.strip() for turn in turns if turn.role == "user" and turn.text.strip()]
 
 
 def ended(steps: Sequence[Step], answer: str = "") -> Outcome:
@@ -177,26 +174,21 @@ def ended(steps: Sequence[Step], answer: str = "") -> Outcome:
     for step in reversed(steps):
         command = command_of(step)[:_COMMAND_CHARS]
         if _REVERTS.search(command):
-            return Outcome(
-                success=False, reward=0.0, reason="reported", answer=answer, detail="the changes were undone"
-            )
-        tests_failed = failed(step) if _TESTS.search(command) else None
-        if tests_failed is not None:
-            detail = f"the tests {'failed' if tests_failed else 'passed'}: {command.splitlines()[0]}"
-            return Outcome(
-                success=not tests_failed,
-                reward=float(not tests_failed),
-                reason="reported",
-                answer=answer,
-                detail=detail,
-            )
+            has_failed, detail = True, "the changes were undone"
+        elif _TESTS.search(command) and (tests_failed := failed(step)) is not None:
+            has_failed = tests_failed
+            detail = f"the tests {'failed' if has_failed else 'passed'}: {command.splitlines()[0]}"
+        else:
+            continue
+        reward = float(not has_failed)
+        return Outcome(success=not has_failed, reward=reward, reason="reported", answer=answer, detail=detail)
     return Outcome(reason="answered" if answer else "unfinished", answer=answer)
 
 
 def _mini(value: Mapping[str, Any], meta: Mapping[str, Any], seen: Counter[str]) -> Trajectory | str:
     """Read mini-swe-agent: one conversation; the first user message is the task, the others are observations."""
     turns = read_turns(value["messages"])
-    task = next((turn.text.strip() for turn in turns if turn.role == "user" and turn.text.strip()), "")
+    task = next(iter(_requests_in(turns)), "")
     first_reply = next((place for place, turn in enumerate(turns) if turn.role == "assistant"), len(turns))
     steps = steps_of(turns[first_reply:])
     return _trajectory(task, steps, value, meta, turns, seen) if task and steps else "no task or no reply in it"
@@ -207,10 +199,8 @@ def _swe(value: Mapping[str, Any], meta: Mapping[str, Any], seen: Counter[str]) 
     raw = [step for step in value["trajectory"] if isinstance(step, dict)]
     names = ("thought", "action", "observation")
     steps = [Step(**{name: texts(step.get(name)) for name in names}) for step in raw]
-    history = value["history"] if isinstance(value.get("history"), list) else []
-    turns = read_turns(history)
-    user_texts = [turn.text.strip() for turn in turns if turn.role == "user" and turn.text.strip()]
-    task = next((text for text in user_texts), "") or texts(value.get("problem_statement"))
+    turns = read_turns(value.get("history"))
+    task = next(iter(_requests_in(turns)), "") or texts(value.get("problem_statement"))
     return _trajectory(task, steps, value, meta, turns, seen) if task and steps else "no task or no steps in it"
 
 

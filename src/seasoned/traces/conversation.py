@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import Any
 
 from seasoned.llm.calls import make_call
@@ -63,14 +64,7 @@ def read_turns(messages: Any) -> list[Turn]:
 
 
 def read_message(raw: Any) -> list[Turn] | None:
-    """The turns of one message: none if it is empty, several if it also has tool results.
-
-    Args:
-        raw: any JSON value.
-
-    Returns:
-        The turns, or None if it is not a message.
-    """
+    """The turns of one message: none if it is empty, several if it also has tool results; None if it is no message."""
     if not isinstance(raw, dict):
         return None
     if raw.get("type") in (*_CALLS, *_RESULTS, *_REASONING) and "role" not in raw:
@@ -165,10 +159,8 @@ def chat(turns: Iterable[Turn]) -> tuple[Message, ...]:
         if turn.thought:
             message["reasoning_content"] = turn.thought
         if turn.calls:
-            message["tool_calls"] = [
-                {"id": c.id, "type": "function", "function": {"name": c.name, "arguments": c.arguments}}
-                for c in turn.calls
-            ]
+            calls = ((call.id, {"name": call.name, "arguments": call.arguments}) for call in turn.calls)
+            message["tool_calls"] = [{"id": id_, "type": "function", "function": each} for id_, each in calls]
         if turn.answers:
             message["tool_call_id"] = turn.answers
         messages.append(message)
@@ -177,13 +169,8 @@ def chat(turns: Iterable[Turn]) -> tuple[Message, ...]:
 
 def task_of(turns: Sequence[Turn]) -> str:
     """The task: the user's messages before the agent's first turn."""
-    texts: list[str] = []
-    for turn in turns:
-        if turn.role == "assistant":
-            break
-        if turn.role == "user" and turn.text.strip():
-            texts.append(turn.text.strip())
-    return "\n\n".join(texts)
+    before = takewhile(lambda turn: turn.role != "assistant", turns)
+    return "\n\n".join(turn.text.strip() for turn in before if turn.role == "user" and turn.text.strip())
 
 
 def steps_of(turns: Iterable[Turn]) -> list[Step]:
@@ -237,10 +224,8 @@ def _turn_steps(turn: Turn, carried: str) -> list[list[str]]:
     text, thought = turn.text.strip(), ""
     label, thought_label = _ACTION.search(text), _THOUGHT.match(text)
     if label and (thought_label or label.start() == 0):
-        thought, text = (
-            text[thought_label.end() if thought_label else 0 : label.start()].strip(),
-            text[label.end() :].strip(),
-        )
+        thought = text[thought_label.end() if thought_label else 0 : label.start()].strip()
+        text = text[label.end() :].strip()
     return [[_lines(carried, turn.thought, thought), text, ""]]
 
 

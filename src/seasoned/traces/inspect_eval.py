@@ -20,6 +20,7 @@ from seasoned.errors import DataError, MissingExtraError
 from seasoned.traces.conversation import answer_of, chat, read_turns, steps_of, task_of
 from seasoned.traces.source import (
     MAX_REPEATED,
+    NOTHING_DONE,
     Log,
     Problem,
     date,
@@ -51,12 +52,7 @@ class _Allowance:
 
 
 def read_archive(path: Path, raw: bytes, source: Mapping[str, Any]) -> Log:
-    """The samples of an `.eval` file.
-
-    Args:
-        path: its name, for errors.
-        raw: its bytes.
-        source: where the trajectories come from, for their meta.
+    """The samples of an `.eval` file with these bytes; the path is for errors, `source` for the attempts' meta.
 
     Raises:
         DataError: the archive is damaged, has too many entries, or has no samples.
@@ -90,12 +86,7 @@ def read_archive(path: Path, raw: bytes, source: Mapping[str, Any]) -> Log:
 
 
 def read_json(value: Any, source: Mapping[str, Any]) -> Log:
-    """The samples of a log in its JSON form.
-
-    Args:
-        value: (place, value), as `source.json_values` gives them.
-        source: where the trajectories come from, for their meta.
-    """
+    """The samples of a log in its JSON form, as `source.json_values` gives it; `source` is for the attempts' meta."""
     result = Log()
     seen: Counter[str] = Counter()
     room = _Allowance(MAX_REPEATED)
@@ -171,11 +162,10 @@ def _sample(sample: Any, about: Any, meta: Mapping[str, Any], seen: Counter[str]
     turns = read_turns(messages)
     steps = steps_of(turns)
     if not steps:
-        return "no reply of an assistant in it, so nothing was done"
-    input_text = sample.get("input")
-    task = (input_text.strip() if isinstance(input_text, str) and _ATTACHMENT not in input_text else "") or task_of(
-        turns
-    )
+        return NOTHING_DONE
+    given = sample.get("input")
+    task = given.strip() if isinstance(given, str) and _ATTACHMENT not in given else ""
+    task = task or task_of(turns)
     if not task:
         return "no task in it: neither an input nor a user message before the first reply"
     header = about.get("eval") if isinstance(about, dict) else None

@@ -16,7 +16,7 @@ from typing import Any
 from seasoned.llm.calls import make_call
 from seasoned.llm.tools import calling, result
 from seasoned.traces.conversation import answer_of, chat, is_message, read_turns, steps_of, task_of
-from seasoned.traces.source import Log, date, load, make, number, repeats, texts, verdict
+from seasoned.traces.source import NOTHING_DONE, Log, date, load, make, number, repeats, texts, verdict
 from seasoned.types import Message, Outcome, Step, ToolCall, Trajectory
 
 _LISTS = ("messages", "conversations", "conversation", "turns")
@@ -26,12 +26,7 @@ _OUTCOME_FIELDS = ("reason", "answer", "detail")
 
 
 def read(values: Iterable[tuple[str, Any]], source: Mapping[str, Any]) -> Log:
-    """The attempts in the JSON values of a file.
-
-    Args:
-        values: (place, value), as `source.json_values` gives them.
-        source: where the trajectories come from, for their meta.
-    """
+    """The attempts in the JSON values of a file, as `source.json_values` gives them; `source` is for their meta."""
     log = Log()
     seen: Counter[str] = Counter()
     for place, value in _joined(values):
@@ -66,7 +61,7 @@ def _one(value: Any, meta: Mapping[str, Any], seen: Counter[str]) -> Trajectory 
     given_steps = _steps(line.get("steps"))
     steps = given_steps or steps_of(turns)
     if not steps:
-        return "no reply of an assistant in it, so nothing was done"
+        return NOTHING_DONE
     task = texts(line.get("task")).strip() or task_of(turns)
     if not task:
         return "no task in it: neither a user message before the first reply nor a `task`"

@@ -26,6 +26,7 @@ _NO_MESSAGES = (
     "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
 )
 _MAX_DEPTH = 60
+_INPUT_TOKENS = "gen_ai.usage.input_tokens"
 _FLAT = re.compile(r"gen_ai\.(?P<side>prompt|completion)\.(?P<place>\d{1,6})\.(?P<rest>[\w.]{1,80})")
 _TOOL = re.compile(r"tool_calls\.(?P<place>\d{1,4})\.(?P<name>id|name|arguments)")
 _ROLES = ("system", "user", "assistant", "tool")
@@ -54,12 +55,7 @@ class Span:
 
 
 def read(values: Iterable[tuple[str, Any]], source: Mapping[str, Any]) -> Log:
-    """The attempts in the JSON values of a file.
-
-    Args:
-        values: (place, value), as `source.json_values` gives them.
-        source: where the trajectories come from, for their meta.
-    """
+    """The attempts in the JSON values of a file, as `source.json_values` gives them; `source` is for their meta."""
     log = Log()
     spans: list[Span] = []
     logs: list[Span] = []
@@ -99,7 +95,7 @@ def _attempt(spans: Sequence[Span], meta: Mapping[str, Any]) -> Trajectory | str
     outcome = _outcome(spans, answer_of(turns))
     agent_fields = ("gen_ai.agent.name", "gen_ai.request.model")
     agent = next((texts(s.attributes[n]) for n in agent_fields for s in spans if s.attributes.get(n)), "")
-    calls = [span for span in spans if number(span.attributes.get("gen_ai.usage.input_tokens")) is not None]
+    calls = [span for span in spans if number(span.attributes.get(_INPUT_TOKENS)) is not None]
     calls = [span for span in calls if span.operation not in _WRAPPERS] or calls
     return make(
         task,
@@ -107,12 +103,7 @@ def _attempt(spans: Sequence[Span], meta: Mapping[str, Any]) -> Trajectory | str
         outcome,
         agent=agent,
         messages=chat(turns),
-        usage=usage(
-            [span.attributes for span in calls],
-            "gen_ai.usage.input_tokens",
-            "gen_ai.usage.output_tokens",
-            calls=len(calls),
-        ),
+        usage=usage([span.attributes for span in calls], _INPUT_TOKENS, "gen_ai.usage.output_tokens", calls=len(calls)),
         created=_time(spans[0].start),
         occurrence=meta["source_trace"],
         meta=meta,
@@ -239,12 +230,12 @@ def _identity(value: Mapping[str, Any], what: str) -> str:
     return texts(identity).removeprefix("0x")
 
 
-def attributes_of(raw: Any) -> dict[str, Any]:
+def attributes_of(raw: Any, depth: int = _MAX_DEPTH) -> dict[str, Any]:
     """Attributes as a dictionary, from OTLP's list of keys and values or from a dictionary."""
     if isinstance(raw, dict):
         return raw
     pairs = [item for item in raw if isinstance(item, dict)] if isinstance(raw, list) else []
-    return {texts(item.get("key")): any_value(item.get("value")) for item in pairs}
+    return {texts(item.get("key")): any_value(item.get("value"), depth) for item in pairs}
 
 
 def any_value(raw: Any, depth: int = _MAX_DEPTH) -> Any:
@@ -260,10 +251,7 @@ def any_value(raw: Any, depth: int = _MAX_DEPTH) -> Any:
         return value
     if name == "arrayvalue":
         return [any_value(item, depth - 1) for item in _lists(value, "values")]
-    if name == "kvlistvalue":
-        pairs = [item for item in _lists(value, "values") if isinstance(item, dict)]
-        return {texts(item.get("key")): any_value(item.get("value"), depth - 1) for item in pairs}
-    return raw
+    return attributes_of(list(_lists(value, "values")), depth - 1) if name == "kvlistvalue" else raw
 
 
 def _nanoseconds(raw: Any) -> int:
@@ -285,15 +273,7 @@ def _time(nanoseconds: int) -> str:
 
 
 def messages_of(attributes: Mapping[str, Any], events: Iterable[Event]) -> tuple[list[Any], list[Any]]:
-    """The messages to a model, and its replies.
-
-    Args:
-        attributes: the span's attributes.
-        events: the span's events: (name, attributes, body).
-
-    Returns:
-        Two lists of raw messages, for `conversation.read_turns`.
-    """
+    """The messages to a model, and its replies: two lists of raw messages, for `conversation.read_turns`."""
     sent, replies = _current(attributes)
     flat = _flattened(attributes)
     sent, replies = sent or flat[0], replies or flat[1]

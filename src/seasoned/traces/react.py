@@ -95,12 +95,7 @@ class Attempt:
 
 
 def read(lines: Iterable[tuple[int, str, str]], source: Mapping[str, Any]) -> Log:
-    """The attempts in a log.
-
-    Args:
-        lines: (number, text, fault), as `source.lines` gives them.
-        source: where the trajectories come from, for their meta.
-    """
+    """The attempts in a log's lines, as `source.lines` gives them; `source` is for the attempts' meta."""
     reader = _Reader()
     reader.run(lines)
     return trajectories_of(reader.done, reader.problems, source, repeats=reader.sections > 0)
@@ -385,11 +380,7 @@ def trajectories_of(
 ) -> Log:
     """The attempts as trajectories, with the trials of each task numbered from 0.
 
-    Args:
-        attempts: in the order of the log.
-        problems: of the lines.
-        source: where the trajectories come from, for their meta.
-        repeats: whether the log prints solved attempts again in each trial; they are counted and left out.
+    If the log `repeats` solved attempts in each trial, the repetitions are counted and left out.
     """
     result = Log(problems=sorted(problems, key=lambda problem: int(problem.where.split()[1])))
     seen: Counter[str] = Counter()

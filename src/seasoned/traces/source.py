@@ -25,6 +25,9 @@ MAX_LINE = 16 * 1024 * 1024
 MAX_REPEATED = 16 * 1024 * 1024
 """The most characters that one file may repeat by reference; the rest is left out and reported."""
 
+NOTHING_DONE = "no reply of an assistant in it, so nothing was done"
+"""Why a conversation has no attempt."""
+
 _COMPRESSED = {b"\x1f\x8b": "gzip", b"BZh": "bzip2", b"\xfd7zXZ": "xz", b"\x28\xb5\x2f\xfd": "zstd"}
 _SAMPLE_LINES = 20  # lines that show whether a file has one JSON value a line
 _MAX_BROKEN = 1000  # broken values before a file counts as having none
@@ -237,17 +240,9 @@ def make(
 ) -> Trajectory:
     """Make a trajectory whose id depends on its content, not on the file or the time of reading.
 
-    Args:
-        task: the task's text.
-        steps: the steps of the attempt.
-        outcome: the outcome of the attempt.
-        meta: its source, and other fields of the log.
-        messages: the conversation, if the log has it.
-        task_id: the log's name for the task, or "" (`seasoned.traces.read` makes one from the text).
-        created: when it was made, in ISO 8601; "" for now.
-        occurrence: distinguishes identical attempts: how many come before this one in the file, or the log's name for
-            it.
-        more: further fields of `Trajectory`.
+    `meta` has its source, and other fields of the log. `task_id` is the log's name for the task, or ""
+    (`seasoned.traces.read` makes one from the text). `created` is in ISO 8601, or "" for now. `occurrence`
+    distinguishes identical attempts: how many come before this one in the file, or the log's name for it.
     """
     # Ids must stay the same as before steps had calls and messages had more than text.
     raw_steps = [step.model_dump(exclude={"call"}) for step in steps]
@@ -267,13 +262,9 @@ def make(
 
 
 def usage(counts: Sequence[Mapping[str, Any]], prompt: str, completion: str, *, calls: int) -> Usage:
-    """The usage that a log reports; anything but a number counts as zero, and the cost is unknown.
+    """The usage that a log reports for this many calls; anything but a number counts as zero, the cost is unknown.
 
-    Args:
-        counts: the counts in the log.
-        prompt: the name of the prompt tokens in each of them.
-        completion: the name of the completion tokens.
-        calls: the number of model calls that they cover.
+    `prompt` and `completion` name the tokens in each of the counts.
     """
     sent, generated = (int(sum(max(number(c.get(name)) or 0.0, 0.0) for c in counts)) for name in (prompt, completion))
     return Usage(prompt_tokens=sent, completion_tokens=generated, calls=calls, cost=None)

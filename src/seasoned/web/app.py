@@ -22,10 +22,9 @@ from seasoned.store.faults import DATABASE_ERRORS
 from seasoned.store.pages import lesson_page
 from seasoned.store.sql import Store
 from seasoned.store.tokens import door
-from seasoned.web import attempts, effect, forms, learn, lessons, overview, snapshots
+from seasoned.web import attempts, effect, lessons, snapshots
 from seasoned.web.guard import FORM, App, guarded
-from seasoned.web.show import show, templates
-from seasoned.web.site import Site
+from seasoned.web.site import Site, show, templates
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette
@@ -35,26 +34,26 @@ if TYPE_CHECKING:
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 _PAGES: dict[str, Callable[[Request], Response]] = {
-    "/": overview.overview,
+    "/": effect.overview,
     "/lessons": lessons.lesson_list,
     "/lesson": lessons.lesson_page,
-    "/lesson/add": forms.add_form,
-    "/lesson/edit": forms.edit_form,
+    "/lesson/add": lessons.add_form,
+    "/lesson/edit": lessons.edit_form,
     "/attempts": attempts.attempt_list,
     "/attempt": attempts.attempt_page,
-    "/learn": learn.learn_page,
+    "/learn": attempts.learn_page,
     "/effect": effect.effect_page,
     "/snapshots": snapshots.snapshot_list,
     "/diff": snapshots.diff_page,
 }
 
 _WRITES: dict[str, Callable[[Request], Response]] = {
-    "/lesson/add": forms.add,
-    "/lesson/edit": forms.edit,
-    "/lesson/do": forms.do,
-    "/lessons/do": forms.bulk,
-    "/attempt/outcome": effect.outcome,
-    "/learn": learn.learn_now,
+    "/lesson/add": lessons.add,
+    "/lesson/edit": lessons.edit,
+    "/lesson/do": lessons.do,
+    "/lessons/do": lessons.bulk,
+    "/attempt/outcome": attempts.outcome,
+    "/learn": attempts.learn_now,
     "/effect/resume": effect.resume,
     "/snapshots": snapshots.add_snapshot,
     "/rollback": snapshots.rollback,
@@ -113,7 +112,7 @@ def make_app(
         exception_handlers={SeasonedError: _failure_page, HTTPException: _not_found_page, Exception: _bug_page},
     )
     app.state.site = Site(store, runs_folder, embedder, around=warming)
-    app.state.learner = learn.Learner(store, llm, method, embedder)
+    app.state.learner = attempts.Learner(store, llm, method, embedder)
     public = host not in LOOPBACK
     return guarded(app, token, door(store, token), [host] if public else [], anywhere=public)
 

@@ -1,27 +1,30 @@
-"""Is it helping? The effect of guidance with its interval, and switches, on the page.
+"""Is it helping? The overview of all memories, and the effect of guidance in one with its interval, on the page.
 
-Always holds: figures come from one namespace; without a holdout, the page says how to begin; verdicts and switches are
-signed by "person".
+Always holds: a number links to what it counts; an effect is that of one namespace; without a holdout, the page says how
+to begin; switches are signed by "person".
 """
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from seasoned.errors import ConfigError
-from seasoned.memory import Memory
-from seasoned.memory.holdout import read_effect, resume_guidance
-from seasoned.web.attempts import scope_of
-from seasoned.web.show import redirect, show
-from seasoned.web.site import form, namespace_of, namespaces, site_of, visitor
+from seasoned.memory.holdout import EffectReport, read_effect, resume_guidance
+from seasoned.store import pages
+from seasoned.store.overview import brought, without_outcome
+from seasoned.web.site import HOME, form, namespace_of, namespaces, redirect, show, site_of, with_name
 
 if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
     from seasoned.proof.effect import Effect
+    from seasoned.store.sql import Store
 
 _SHOWN = 100  # lessons and categories
+_NEWEST = 5  # lessons of the overview
+_MAX_NAMESPACES = 20
 
 
 def effect_page(request: Request) -> Response:
@@ -29,10 +32,7 @@ def effect_page(request: Request) -> Response:
     store = site_of(request).store
     names = namespaces(store)
     namespace = namespace_of(request, names)
-    try:
-        report = read_effect(store, namespace)
-    except ConfigError:
-        report = None
+    report = _report(store, namespace)
     parts = []
     if report is not None:
         parts = [("By category", list(report.categories.items())[:_SHOWN]), ("By month", list(report.months.items()))]
@@ -52,29 +52,42 @@ def resume(request: Request) -> Response:
     """Switch guidance on again."""
     fields = form(request)
     namespace = fields.get("namespace", "")
-    resume_guidance(site_of(request).store, namespace, _signed(request, fields.get("why", "")))
+    resume_guidance(site_of(request).store, namespace, with_name(request, fields.get("why", "")))
     return redirect("/effect", namespace=namespace, done="resumed")
-
-
-def outcome(request: Request) -> Response:
-    """Set the outcome of a memory's attempt."""
-    store, fields = site_of(request).store, form(request)
-    attempt_id, ended = fields.get("id", ""), fields.get("ended", "")
-    side, _, namespace = scope_of(store, attempt_id).partition("/")
-    if ended not in ("yes", "no") or side not in ("memory", "flagged"):
-        raise ConfigError("the outcome of a memory's attempt is yes or no: use the buttons on its page")
-    with Memory(store, namespace=namespace, method="nearest", embedder=None) as memory:
-        memory.outcome(attempt_id, ended == "yes", why=_signed(request, fields.get("why", "")))
-    return redirect("/attempt", id=attempt_id, done="outcome")
-
-
-def _signed(request: Request, why: str) -> str:
-    """The reason, with the token's name."""
-    name = visitor(request).name
-    return " ".join(why.split())[:500] + (f" ({name})" if name else "")
 
 
 def _bar(effect: Effect) -> dict[str, float]:
     """The places of an interval and its estimate on an axis from -100 to +100 points, 200 units long."""
     low, high, value = (100 + 100 * each for each in (effect.low, effect.high, effect.value))
     return {"low": low, "wide": max(high - low, 1.0), "value": value}
+
+
+def overview(request: Request) -> Response:
+    """The overview."""
+    site = site_of(request)
+    store, end = site.store, datetime.now(UTC)
+    now, week, before = ((end - timedelta(days=days)).isoformat(timespec="milliseconds") for days in (0, 7, 14))
+    names = namespaces(store)[:_MAX_NAMESPACES]
+    reports = [(name, _report(store, name)) for name in names]
+    newest = [line for name in names for line in pages.lesson_page(store, scope=HOME + name, limit=_NEWEST)]
+    return show(
+        request,
+        "overview.html.j2",
+        empty=not store.scopes(),
+        where=store.where,
+        week=brought(store, week, now),
+        before=brought(store, before, week),
+        newest=sorted((one for one in newest if one.lesson.created >= week), key=lambda one: -one.seq)[:_NEWEST],
+        waiting=pages.lesson_counts(store).get("quarantined", 0),
+        unknown=without_outcome(store),
+        off=[(name, report.off) for name, report in reports if report and report.off],
+        reports=[(name, report) for name, report in reports if report],
+        names=names,
+    )
+
+
+def _report(store: Store, namespace: str) -> EffectReport | None:
+    try:
+        return read_effect(store, namespace)
+    except ConfigError:  # it has no holdout
+        return None

@@ -50,12 +50,7 @@ _REFUSAL = """<!doctype html><html lang="en"><head><meta charset="utf-8"><title>
 
 
 def guarded(
-    app: App,
-    token: str,
-    who: Callable[[str], Visitor | None],
-    names: Iterable[str] = (),
-    *,
-    anywhere: bool = False,
+    app: App, token: str, who: Callable[[str], Visitor | None], names: Iterable[str] = (), *, anywhere: bool = False
 ) -> App:
     """The app with access control.
 
@@ -150,13 +145,8 @@ def _host_fits(host: str, known: set[str], anywhere: bool) -> bool:
             return True
         address = ipaddress.ip_address(name)
     except ValueError:
-        return anywhere and bool(host) and name_of_here() == host.rsplit(":", 1)[0].lower()
+        return anywhere and bool(host) and socket.gethostname().lower() == host.rsplit(":", 1)[0].lower()
     return address.is_loopback or anywhere
-
-
-def name_of_here() -> str:
-    """This machine's host name."""
-    return socket.gethostname().lower()
 
 
 def _cookie(header: str, name: str) -> str:

@@ -13,8 +13,7 @@ from seasoned.memory.editing import checked_snapshot_name
 from seasoned.store import pages
 from seasoned.store.versions import NOW, difference
 from seasoned.trust import mask
-from seasoned.web.show import redirect, show
-from seasoned.web.site import asked, form, site_of, visitor
+from seasoned.web.site import asked, form, redirect, show, site_of, visitor
 
 if TYPE_CHECKING:
     from starlette.requests import Request

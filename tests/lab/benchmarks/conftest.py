@@ -1,8 +1,11 @@
-"""A program that stands in for ALFWorld's engine."""
+"""A sandbox for programs, and a program that stands in for ALFWorld's engine."""
 
 import sys
 
 import pytest
+
+from seasoned.errors import ConfigError
+from seasoned.sandbox import find_walls
 
 ENGINE = """
 import json, os, sys, time
@@ -52,3 +55,12 @@ def engine(tmp_path):
         return (sys.executable, str(script))
 
     return command
+
+
+@pytest.fixture
+def walls():
+    """Skips the test if no sandbox works here."""
+    try:
+        find_walls()
+    except ConfigError as error:
+        pytest.skip(str(error))

@@ -1,6 +1,7 @@
 """The environment of one answer: what each command does, when a case ends, and that no text of a model breaks it."""
 
 from collections.abc import Mapping
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -17,8 +18,9 @@ from seasoned.lab.benchmarks.answer import (
     AnswerEnvironment,
     Scored,
     answer_benchmark,
+    prompts,
 )
-from seasoned.lab.benchmarks.base import MAX_TURNS, Retrieval, prompts
+from seasoned.lab.benchmarks.base import MAX_TURNS, Retrieval
 from seasoned.types import Task
 
 TASK = Task(id="t", text="Two plus two?", data={"answer": "four"})
@@ -171,7 +173,7 @@ def test_a_benchmark_has_its_words_and_two_pools() -> None:
     tasks = [Task(id=name, text=name, data={"answer": "a"}) for name in "abcd"]
     given: dict[str, Any] = {"seed": 0, "source": "here"}
     made = answer_benchmark("lets", tasks, lambda text, data: Scored(text, None), Retrieval(k=2), share=0.25, **given)
-    words = prompts("lets")
+    words = SimpleNamespace(**prompts("lets"))
     assert (len(made.train), len(made.test), made.source, made.manner) == (1, 3, "here", "answer")
     assert (made.instruction, made.think_hint, made.note_hint) == (words.instruction, words.think_hint, words.note_hint)
     assert (made.examples, made.retrieval, made.max_turns) == (words.examples, Retrieval(k=2), MAX_TURNS)

@@ -2,14 +2,16 @@
 
 import re
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from seasoned.errors import ConfigError, DataError
-from seasoned.lab.benchmarks import NAMES, load_benchmark
-from seasoned.lab.benchmarks.base import check_options, distinct, find_data, prompts, split, take
+from seasoned.lab.benchmarks import NAMES, find_check, load_benchmark
+from seasoned.lab.benchmarks.answer import prompts
+from seasoned.lab.benchmarks.base import check_options, distinct, find_data, split, take
 from seasoned.protocols import Environment
 from seasoned.types import Task
 
@@ -19,11 +21,6 @@ OWN = [name for name in ANSWERING if name != "mets"]
 
 def tasks(*texts: str) -> list[Task]:
     return [Task(id=f"t{i}", text=text) for i, text in enumerate(texts)]
-
-
-@pytest.fixture(autouse=True)
-def no_data_folder(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("SEASONED_DATA", raising=False)
 
 
 def test_a_benchmark_is_found_by_name_and_by_path() -> None:
@@ -60,6 +57,17 @@ def test_what_a_path_gives_must_be_a_benchmark(tmp_path: Path, monkeypatch: pyte
 def test_an_unknown_option_is_named_with_the_nearest(name: str) -> None:
     with pytest.raises(ConfigError, match=f"{name} has no option 'dta'; did you mean 'data'"):
         load_benchmark(name, {"dta": "x"})
+
+
+def test_a_module_that_raises_anything_is_an_error_with_a_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "broken").mkdir()
+    (tmp_path / "broken" / "bench.py").write_text("raise RuntimeError('no data today')\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    with pytest.raises(ConfigError, match="cannot be imported: RuntimeError: no data today"):
+        load_benchmark("broken.bench")
+    assert find_check("broken.bench") is None
 
 
 def test_options_are_typed_and_defaults_filled_in() -> None:
@@ -172,7 +180,7 @@ def test_every_right_answer_is_scored_right_and_every_other_tasks_answer_is_not(
 
 @pytest.mark.parametrize("name", ANSWERING)
 def test_worked_cases_are_short_and_consistent(name: str) -> None:
-    words = prompts(name)
+    words = SimpleNamespace(**prompts(name))
     assert 3 <= len(words.examples) <= 5
     assert words.think_hint
     assert words.heuristic is None or all(words.heuristic)

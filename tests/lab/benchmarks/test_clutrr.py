@@ -35,11 +35,6 @@ ROWS = [
 ]
 
 
-@pytest.fixture(autouse=True)
-def no_data_folder(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("SEASONED_DATA", raising=False)
-
-
 def load(**options: object) -> Benchmark:
     return load_benchmark("clutrr", options)
 

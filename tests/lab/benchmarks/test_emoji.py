@@ -16,11 +16,6 @@ from seasoned.lab.benchmarks.emoji import CODE_LETTERS, EMOJI, EMOTIONS, EXAMPLE
 from seasoned.replies.heuristics import heuristic_schema
 
 
-@pytest.fixture(autouse=True)
-def no_data_folder(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("SEASONED_DATA", raising=False)
-
-
 def load(seed: int = 0, **options: object) -> Benchmark:
     return load_benchmark("emoji", {"symbols": "codes", **options}, seed)
 

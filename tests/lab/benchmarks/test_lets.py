@@ -15,11 +15,6 @@ from seasoned.lab.benchmarks.lets import OWN_WORDS, ordinal, question, score
 PART = re.compile(r'(\d+)(st|nd|rd|th) letter of "(\w+)"')
 
 
-@pytest.fixture(autouse=True)
-def no_data_folder(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("SEASONED_DATA", raising=False)
-
-
 def load(seed: int = 0, **options: object) -> Benchmark:
     return load_benchmark("lets", options, seed)
 

@@ -41,11 +41,6 @@ SAMPLE: list[tuple[str, object]] = [
 ]
 
 
-@pytest.fixture(autouse=True)
-def no_data_folder(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("SEASONED_DATA", raising=False)
-
-
 def golds(benchmark: Benchmark) -> dict[str, str]:
     return {t.text: t.data["answer"] for t in (*benchmark.train, *benchmark.test)}
 

@@ -64,6 +64,9 @@ class TestOwnChecks:
                 f"    return Check({good}, {total}, problems, source, {unwinnable})\n"
             )
             (folder / "seasonedtest" / "own.py").write_text(text, encoding="utf-8")
+            monkeypatch.setattr(
+                sys, "dont_write_bytecode", True
+            )  # bytecode of a file written twice in a second is stale
             monkeypatch.syspath_prepend(folder)
             monkeypatch.delitem(sys.modules, "seasonedtest.own", raising=False)
             monkeypatch.delitem(sys.modules, "seasonedtest", raising=False)

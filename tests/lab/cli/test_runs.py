@@ -2,21 +2,42 @@
 
 import csv
 import io
+import shutil
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
+from command_line import RECIPE
 
 from seasoned import traces
 from seasoned.errors import MissingExtraError
-from seasoned.lab.run.frames import to_dataframe
+from seasoned.lab.run.experiment import run
+from seasoned.lab.run.recipe import make_recipe
+from seasoned.lab.run.rundir import to_dataframe
+from seasoned.llm.scripted import ScriptedModel
+from seasoned.store.sql import Store
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory, new_apprentice):
+    """A folder with the runs `one` and `two` and their store."""
+    folder = tmp_path_factory.mktemp("made")
+    model = ScriptedModel(new_apprentice(), name="apprentice")
+    with Store(folder / "seasoned.db") as store:
+        for name in ("one", "two"):
+            recipe = make_recipe(tomllib.loads(RECIPE.replace('"small"', f'"{name}"')))
+            run(recipe, store=store, runs_dir=folder / "runs", quiet=True, llm=model)
+    return folder
 
 
 @pytest.fixture
-def two(cli, model):
-    return [
-        Path(cli("run", "small.toml", "-c", f"name={name}", "--json", "-q").json["path"]) for name in ("one", "two")
-    ]
+def two(made, model, folder):
+    """The folders of a test's own copy of those runs; its command line finds their store."""
+    shutil.copytree(made, folder, dirs_exist_ok=True)
+    for manifest in folder.glob("runs/*/manifest.json"):
+        manifest.write_text(manifest.read_text(encoding="utf-8").replace(str(made), str(folder)), encoding="utf-8")
+    return sorted(Path("runs").iterdir(), key=lambda place: "-two-" in place.name)
 
 
 def test_list(cli, two):

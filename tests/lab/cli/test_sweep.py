@@ -2,7 +2,7 @@
 
 import pytest
 
-from seasoned.lab.cli.sweep import combinations, label
+from seasoned.lab.cli.run import combinations, label
 
 
 def test_what_is_taken_apart():

@@ -139,6 +139,17 @@ def guided_summary(guided: tuple[list[Row], list[Lesson], list[Trajectory]]) -> 
     return build(rows, run={"benchmark": "webshop"}, baseline="react", lessons=lessons, trajectories=made)
 
 
+@pytest.fixture
+def swept(make_row: Callable[..., Row]) -> Callable[..., Summary]:
+    """Ten tasks, of which each condition solves as many as it is given."""
+
+    def make(**solved: int) -> Summary:
+        names = {name.replace("_", "-"): n for name, n in solved.items()}
+        return build([make_row(name, f"t{i}", success=i < n) for name, n in names.items() for i in range(10)], run={})
+
+    return make
+
+
 def _episodes(make: Callable[..., Row], chance: random.Random) -> list[Row]:
     rows = []
     plan = [

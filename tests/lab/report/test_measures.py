@@ -7,7 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binomtest
 
-from seasoned.errors import DataError
+from seasoned.embed import static
+from seasoned.errors import DataError, MissingExtraError
+from seasoned.lab.report import measures
 from seasoned.lab.report.measures import (
     by_guidance,
     by_origin,
@@ -20,11 +22,11 @@ from seasoned.lab.report.measures import (
     over_runs,
     pool_sizes,
     reliability,
-    runs_by_task,
+    step_statistics,
 )
 from seasoned.lab.report.rows import Row
 from seasoned.lab.report.summary import Reliability, Steps
-from seasoned.types import Lesson
+from seasoned.types import Lesson, Step, Trajectory, Usage
 
 
 def _lesson(name: str, *sources: str, **fields: object) -> Lesson:
@@ -118,6 +120,19 @@ def test_efficiency_of_a_variant_with_its_own_training(make_row):
     (found,) = efficiencies(rates, "disabled", lessons, training)
     assert found.lessons == 4.0
     assert found.points_per_lesson == pytest.approx(5.0)
+
+
+@pytest.mark.parametrize(
+    ("performance", "baseline", "count", "printed"),
+    [(51, 35, 73, 0.219), (55, 35, 55, 0.364), (56, 49, 166, 0.042), (66, 57, 14, 0.643), (71, 50, 46, 0.456)],
+)
+def test_efficiency_gives_the_papers_table_3(make_row, performance, baseline, count, printed):
+    training = [make_row("positive", split="train", success=True, trajectory_id="tra")]
+    lessons = [_lesson(f"l{i}", "tra") for i in range(count)]
+    rates = {"disabled": baseline / 100, "positive": performance / 100}
+    (found,) = efficiencies(rates, "disabled", lessons, training)
+    # The table cuts rather than rounds: 21 / 46 is 0.4565.
+    assert found.points_per_lesson == pytest.approx(printed, abs=6e-4)
 
 
 def test_efficiency_without_lessons_baseline_or_variants():
@@ -240,17 +255,6 @@ def test_a_task_is_one_trial_of_an_interval_under_however_many_seeds(make_row):
         assert alone == both.model_copy(update={"n": 8})
     (every,) = by_origin([heuristic("", True)], three)
     assert tuple(every.conditions["erl"].interval) == interval(5 / 8, 8)
-
-
-def test_runs_of_a_task_without_those_that_ended_in_an_error(make_row):
-    rows = [
-        make_row(task_id="a", success=True),
-        make_row(task_id="a", success=False),
-        make_row(task_id="a", reason="error"),
-        make_row(task_id="a", seed=1, success=True),
-        make_row(task_id="b", success=True, reason="budget"),
-    ]
-    assert runs_by_task(rows) == {(0, 0, "a"): [True, False], (1, 0, "a"): [True], (0, 0, "b"): [False]}
 
 
 def heuristic(category, success, **data):
@@ -442,3 +446,62 @@ def test_any_attempts_add_up(rows):
         assert trial.n + trial.errors <= 8
         before = trial.solved
     assert sum(endings(rows).values()) == sum(row.counted for row in rows)
+
+
+def _made(name, taken, **fields):
+    return Trajectory(id=name, task_id="t", task="t", steps=tuple(taken), **fields)
+
+
+def test_means_over_the_attempts_of_each_condition(make_row):
+    taken = [Step(thought="find a mug", action="go to shelf 1", observation="You see a mug 1."), Step(action="look")]
+    made = [
+        _made("a", taken, usage=Usage(prompt_tokens=300, completion_tokens=20, calls=1, replayed=1)),
+        _made("b", [], usage=Usage(prompt_tokens=100, completion_tokens=0)),
+        _made("c", taken[1:]),
+    ]
+    rows = [make_row("react", "t", success=False, trajectory_id="a")]
+    rows += [make_row("react", "t", success=True, trial=1, trajectory_id="b")]
+    rows += [make_row("act", "t", success=True, trajectory_id="c")]
+    react, act = step_statistics(rows, made)
+    assert (react.condition, react.n, act.condition, act.n) == ("react", 2, "act", 1)
+    assert (react.thoughts, react.actions, react.calls) == (0.5, 1.0, 1.0)
+    assert (react.prompt_tokens, react.completion_tokens) == (200, 10)
+    assert (react.thought_tokens, react.action_tokens, react.observation_tokens) == (2, 3.5, 4)
+    assert (act.thoughts, act.actions) == (0, 1)
+
+
+@pytest.mark.parametrize(
+    ("metas", "mean"),
+    [([{"invalid": 3}, {"invalid": 0}], 1.5), ([{"invalid": 3}, {}], None), ([{"invalid": "many"}, {}], None)],
+)
+def test_invalid_actions_are_known_for_all_or_not_at_all(make_row, metas, mean):
+    rows = [make_row(task_id=str(i), success=True, trajectory_id=str(i)) for i in range(2)]
+    (found,) = step_statistics(rows, [_made(str(i), [], meta=meta) for i, meta in enumerate(metas)])
+    assert found.invalid == mean
+
+
+def test_guidance_is_its_text_and_its_demonstrations(make_row):
+    rows = [make_row(task_id=str(i), success=True, trajectory_id=str(i)) for i in range(2)]
+    old = _made("old", [Step(action="a" * 23)])  # "Task: t", "Action: aa..": 39 characters
+    made = [_made("0", [], guidance="x" * 41, demonstration_ids=("old", "old")), _made("1", [])]
+    (found,) = step_statistics(rows, [*made, old])
+    assert found.guidance_tokens == (11 + 2 * 10) / 2
+    (found,) = step_statistics(rows, made)
+    assert found.guidance_tokens is None
+
+
+def test_without_a_tokenizer_no_parts_are_counted(make_row, monkeypatch):
+    def missing():
+        raise MissingExtraError("local", "wordllama")
+
+    monkeypatch.setattr(static, "tokenizer", missing)
+    measures._tokenizer.cache_clear()
+    (found,) = step_statistics([make_row(trajectory_id="a")], [_made("a", [Step(thought="hm")])])
+    measures._tokenizer.cache_clear()
+    assert (found.thoughts, found.thought_tokens, found.observation_tokens) == (1, None, None)
+
+
+def test_errors_and_unknown_trajectories_are_left_out(make_row):
+    rows = [make_row(reason="error", trajectory_id="a"), make_row(task_id="x", success=True, trajectory_id="lost")]
+    assert step_statistics(rows, [_made("a", [])]) == ()
+    assert step_statistics([], [_made("a", [])]) == ()

@@ -10,10 +10,11 @@ from seasoned.errors import MissingExtraError
 from seasoned.lab.report import plots
 from seasoned.lab.report.build import build
 from seasoned.lab.report.drawing import BLUE, PALE
-from seasoned.lab.report.plots import FIGURES, Figure
+from seasoned.lab.report.plots import FIGURES, Figure, audit_bars
 from seasoned.lab.report.summary import Run, Summary
 
-ALL = [plots.accuracy_bars, plots.learning_curve, plots.transitions_bars, plots.tokens_bars]
+PLAIN = [plots.accuracy_bars, plots.learning_curve, plots.transitions_bars, plots.tokens_bars]
+RETRIED = [plots.solved_by_trial, plots.failures_by_trial, plots.outcome_bars, plots.mean_bars]
 
 
 def _texts(svg: str) -> list[str]:
@@ -21,12 +22,13 @@ def _texts(svg: str) -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def drawn(summary: Summary) -> dict[str, str]:
-    return {plot.__name__: plot(summary) for plot in ALL}
+def drawn(summary: Summary, retried_summary: Summary) -> dict[str, str]:
+    plain = {plot.__name__: plot(summary) for plot in PLAIN}
+    return plain | {plot.__name__: plot(retried_summary) for plot in RETRIED}
 
 
-@pytest.mark.parametrize("plot", ALL)
-def test_a_plot_is_one_inert_svg_and_always_the_same(plot, summary: Summary, drawn):
+@pytest.mark.parametrize("plot", [*PLAIN, *RETRIED])
+def test_a_plot_is_one_inert_svg_and_always_the_same(plot, summary: Summary, retried_summary: Summary, drawn):
     svg = drawn[plot.__name__]
     root = ET.fromstring(svg)
     assert root.tag == "{http://www.w3.org/2000/svg}svg"
@@ -37,7 +39,7 @@ def test_a_plot_is_one_inert_svg_and_always_the_same(plot, summary: Summary, dra
     assert "<style" not in svg
     assert "#010203" not in svg
     assert "currentColor" in svg
-    assert plot(summary) == svg
+    assert plot(summary if plot in PLAIN else retried_summary) == svg
 
 
 def test_ids_of_two_plots_never_meet(drawn):
@@ -90,7 +92,7 @@ def test_the_segments_say_how_many_tasks(summary: Summary, drawn):
 
 def test_nothing_to_draw_is_nothing():
     empty = build([], run={})
-    assert [plot(empty) for plot in ALL] == [""] * 4
+    assert [plot(empty) for plot in (*PLAIN, *RETRIED)] == [""] * 8
 
 
 @pytest.mark.parametrize("name", ["$x^$ & <script>alert(1)</script>", "مرحبا", '情緒\x00"', "_hidden" * 20])
@@ -98,10 +100,16 @@ def test_any_name_can_be_drawn(make_row, name):
     usage = {"prompt_tokens": 9, "completion_tokens": 1}
     rows = [make_row("disabled", success=False, usage=usage)]
     rows += [make_row(name, success=True, trained_on=n, usage=usage) for n in (5, 9)]
-    found = build(rows, run={"benchmark": name})
-    for plot in ALL:
-        assert ET.fromstring(plot(found)) is not None
-        assert "<script" not in plot(found)
+    tried = [
+        make_row(name, f"t{i}", fold=i % 2, success=False, reason=reason, trial=trial)
+        for i, reason in enumerate(("loop", "answered", name, "step_limit"))
+        for trial in range(2)
+    ]
+    for plots_of, given in ((PLAIN, rows), (RETRIED, tried)):
+        found = build(given, run={"benchmark": name})
+        for plot in plots_of:
+            assert ET.fromstring(plot(found)) is not None
+            assert "<script" not in plot(found)
 
 
 def test_without_matplotlib_the_error_says_what_to_install(monkeypatch, summary: Summary):
@@ -142,70 +150,37 @@ def test_accuracy_by_number_of_heuristics(make_row):
     assert "12% with 1, 38% with 3, 50% with 10" in ET.fromstring(svg).get("aria-label")
 
 
-RETRIED = [plots.solved_by_trial, plots.failures_by_trial, plots.outcome_bars, plots.mean_bars]
-
-
-@pytest.fixture(scope="module")
-def drawn_again(retried_summary):
-    return {plot.__name__: plot(retried_summary) for plot in RETRIED}
-
-
-@pytest.mark.parametrize("plot", RETRIED)
-def test_a_plot_of_trials_is_one_inert_svg_and_always_the_same(plot, retried_summary, drawn_again):
-    svg = drawn_again[plot.__name__]
-    root = ET.fromstring(svg)
-    assert root.get("role") == "img"
-    assert len(root.get("aria-label")) > 20
-    assert "<script" not in svg
-    assert "#010203" not in svg
-    assert plot(retried_summary) == svg
-
-
-def test_the_lines_end_in_their_figures(drawn_again):
-    texts = _texts(drawn_again["solved_by_trial"])
+def test_the_lines_end_in_their_figures(drawn):
+    texts = _texts(drawn["solved_by_trial"])
     assert {"58", "42", "50", "R0", "R3", "Reflexion", "retry", "gathering"} <= set(texts)
-    assert "Reflexion 33%, 50%, 58%, 58%" in ET.fromstring(drawn_again["solved_by_trial"]).get("aria-label")
+    assert "Reflexion 33%, 50%, 58%, 58%" in ET.fromstring(drawn["solved_by_trial"]).get("aria-label")
 
 
-def test_loops_are_kept_apart_from_running_out_of_steps(drawn_again):
-    texts = _texts(drawn_again["failures_by_trial"])
+def test_loops_are_kept_apart_from_running_out_of_steps(drawn):
+    texts = _texts(drawn["failures_by_trial"])
     assert {"in a loop", "out of steps", "wrong answer", "Reflexion R0", "Reflexion R3"} <= set(texts)
     assert "stopped otherwise" not in texts
-    spoken = ET.fromstring(drawn_again["failures_by_trial"]).get("aria-label")
+    spoken = ET.fromstring(drawn["failures_by_trial"]).get("aria-label")
     assert "Reflexion R3: in a loop 2, out of steps 2, wrong answer 1" in spoken
 
 
-def test_outcomes_are_solved_failed_and_halted(drawn_again):
-    spoken = ET.fromstring(drawn_again["outcome_bars"]).get("aria-label")
+def test_outcomes_are_solved_failed_and_halted(drawn):
+    spoken = ET.fromstring(drawn["outcome_bars"]).get("aria-label")
     assert "Reflexion: solved 7, failed 1, halted 4" in spoken
     assert "gathering: solved 6" in spoken
 
 
-def test_means_have_their_error_and_the_papers(drawn_again, retried_summary):
+def test_means_have_their_error_and_the_papers(drawn, retried_summary):
     block = next(one for one in retried_summary.conditions if one.name == "reflexion")
     assert (block.mean, block.error) == (pytest.approx(7 / 12), pytest.approx(1 / 12))
-    texts = _texts(drawn_again["mean_bars"])
+    texts = _texts(drawn["mean_bars"])
     assert "58.3 ± 8.3" in texts
     assert "papers (other models)" in texts
 
 
 def test_no_trials_are_no_plots(make_row):
     rows = [make_row(success=True), make_row("expnote", success=False, trained_on=3)]
-    for found in (build([], run={}), build(rows, run={})):
-        assert [plot(found) for plot in RETRIED] == [""] * 4
-
-
-@pytest.mark.parametrize("name", ["$x^$ & <script>alert(1)</script>", "مرحبا", '情緒\x00"', "_hidden" * 20])
-def test_any_name_can_be_drawn_by_trial(make_row, name):
-    rows = [
-        make_row(name, f"t{i}", fold=i % 2, success=False, reason=reason, trial=trial)
-        for i, reason in enumerate(("loop", "answered", name, "step_limit"))
-        for trial in range(2)
-    ]
-    found = build(rows, run={"benchmark": name})
-    for plot in RETRIED:
-        assert ET.fromstring(plot(found)) is not None
-        assert "<script" not in plot(found)
+    assert [plot(build(rows, run={})) for plot in RETRIED] == [""] * 4
 
 
 def test_a_hundred_trials_are_drawn_in_a_page(make_row):
@@ -254,3 +229,31 @@ def test_heuristics_are_drawn_by_origin_and_against_trajectories(guided_summary)
 
 def test_what_is_counted_by_seed_fold_and_run_is_called_episodes():
     assert not [figure.title for figure in FIGURES if "Numbers are tasks" in figure.caption]
+
+
+@pytest.fixture
+def audited(make_row):
+    names = {"disabled": 2, "expnote": 8, "expnote+shuffled": 1, "expnote+blank": 2}
+    rows = [
+        make_row(condition=name, task_id=f"t{n}", success=n < solved)
+        for name, solved in names.items()
+        for n in range(10)
+    ]
+    return build(rows, run={"benchmark": "emoji", "conditions": list(names)})
+
+
+def test_an_audit_has_a_bar_for_each_alteration(audited):
+    svg = audit_bars(audited)
+    assert ET.fromstring(svg).get("aria-label") == (
+        "Audit: ExpNote, as learned 80%, blank 20%, shuffled among tasks 10%."
+    )
+    texts = _texts(svg)
+    assert {"80%  (8/10)", "20%  (2/10)", "10%  (1/10)"} <= set(texts)
+    assert any("disabled" in text for text in texts)
+    assert svg == audit_bars(audited)
+    assert any(figure.plot is audit_bars for figure in FIGURES)
+
+
+def test_without_an_audit_there_is_no_picture(audited):
+    kept = tuple(one for one in audited.conditions if "+" not in one.name)
+    assert audit_bars(audited.model_copy(update={"conditions": kept})) == ""

@@ -11,9 +11,8 @@ from seasoned.errors import BudgetExceeded, ConfigError, ContextLengthError, Inf
 from seasoned.lab.benchmarks import load_benchmark
 from seasoned.lab.run.acting import actor, heuristics
 from seasoned.lab.run.conditions import CONDITIONS
-from seasoned.lab.run.episode import Session
 from seasoned.lab.run.gather import learning
-from seasoned.lab.run.part import Part
+from seasoned.lab.run.part import Part, Session
 from seasoned.lab.run.plan import make_plan
 from seasoned.lab.run.progress import Watch
 from seasoned.lab.run.recipe import Recipe, load_recipe

@@ -4,8 +4,7 @@ import pytest
 
 from seasoned.errors import ConfigError
 from seasoned.lab.run.extend import audit, certify
-from seasoned.lab.run.outputs import read_summary
-from seasoned.lab.run.rundir import prompts_digest
+from seasoned.lab.run.rundir import prompts_digest, read_summary
 from seasoned.lab.run.settings import GateSettings
 from seasoned.proof.certificate import check, read_certificate
 

@@ -10,10 +10,9 @@ from seasoned.errors import ConfigError, InfrastructureError, LeakError
 from seasoned.lab.benchmarks import load_benchmark
 from seasoned.lab.run import plan as plan_module
 from seasoned.lab.run.conditions import conditions
-from seasoned.lab.run.marks import GATE, gate_scope
-from seasoned.lab.run.outputs import read_rows, read_summary
+from seasoned.lab.run.keys import GATE, gate_scope
 from seasoned.lab.run.plan import make_plan
-from seasoned.lab.run.rundir import prompts_digest, recipe_of
+from seasoned.lab.run.rundir import prompts_digest, read_rows, read_summary, recipe_of
 from seasoned.llm.scripted import ScriptedModel
 from seasoned.proof.certificate import check, read_certificate
 from seasoned.text import split_words

@@ -15,7 +15,7 @@ import pytest
 
 from seasoned.errors import BudgetExceeded, ConfigError, InfrastructureError, MissingExtraError
 from seasoned.lab.run.experiment import run
-from seasoned.lab.run.outputs import read_summary
+from seasoned.lab.run.rundir import read_summary
 from seasoned.store.sql import Store
 
 RECIPE = """

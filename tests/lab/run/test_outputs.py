@@ -10,9 +10,9 @@ import pytest
 from seasoned.errors import ConfigError
 from seasoned.lab.benchmarks import load_benchmark
 from seasoned.lab.run.acting import make_actor
-from seasoned.lab.run.outputs import read_rows, read_summary, row_of
+from seasoned.lab.run.outputs import row_of
 from seasoned.lab.run.plan import make_plan
-from seasoned.lab.run.rundir import recipe_of
+from seasoned.lab.run.rundir import read_rows, read_summary, recipe_of
 from seasoned.llm.scripted import ScriptedModel
 from seasoned.types import Task, Trajectory, Usage
 

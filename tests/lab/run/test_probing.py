@@ -8,9 +8,8 @@ import pytest
 from seasoned.errors import ConfigError
 from seasoned.lab.benchmarks import load_benchmark
 from seasoned.lab.run.conditions import conditions
-from seasoned.lab.run.outputs import read_rows, read_summary
 from seasoned.lab.run.plan import make_plan
-from seasoned.lab.run.rundir import recipe_of
+from seasoned.lab.run.rundir import read_rows, read_summary, recipe_of
 from seasoned.llm.scripted import ScriptedModel
 
 PROBED = ["disabled", "expnote", "expnote+probed"]

@@ -12,8 +12,7 @@ from seasoned.lab.run.acting import erl, expel, make_actor, reflexion
 from seasoned.lab.run.conditions import conditions
 from seasoned.lab.run.evaluate import check_parts
 from seasoned.lab.run.plan import make_plan
-from seasoned.lab.run.profiles import PROFILES, profile_settings
-from seasoned.lab.run.recipe import load_recipe, make_recipe
+from seasoned.lab.run.recipe import PROFILES, load_recipe, make_recipe, profile_settings
 from seasoned.llm.scripted import ScriptedModel
 from seasoned.methods.erl import ERL
 from seasoned.methods.expel import ExpeL

@@ -49,6 +49,8 @@ def engine_of(request):
 def test_a_recipe_runs(name, go, engine_of):
     engine_of(name)
     recipe = load_recipe(ROOT / "experiments" / f"{name}.toml", SMALL)
+    if "facts" in recipe.conditions:  # each seed has a library of its own, and exploring one takes seconds
+        recipe = recipe.model_copy(update={"seeds": recipe.seeds[:1]})
     check(recipe, go(recipe, llm=ScriptedModel(parrot, name="parrot")))
 
 

@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 
 from seasoned.lab.run.experiment import run
-from seasoned.lab.run.outputs import read_rows, read_summary
-from seasoned.lab.run.rundir import recipe_of
+from seasoned.lab.run.rundir import read_rows, read_summary, recipe_of
 from seasoned.llm.scripted import ScriptedModel
 from seasoned.memory import Memory
 from seasoned.store.sql import Store

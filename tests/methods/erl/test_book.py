@@ -8,12 +8,16 @@ from hypothesis import strategies as st
 
 from seasoned.embed.hashing import HashingEmbedder
 from seasoned.errors import ConfigError
-from seasoned.methods.erl.book import LINE_CHARS, Book, as_item, came_from, fitting, origin, rendered, trigger
+from seasoned.methods.erl.book import LINE_CHARS, Book, as_block, as_item, came_from, fitting, origin, trigger
 from seasoned.methods.erl.contradictions import contradict
 from seasoned.pool import ExperiencePool
 from seasoned.store.sql import Store
 from seasoned.text import tokens
 from seasoned.types import Lesson
+
+
+def rendered(groups):
+    return as_block(groups).text
 
 
 def heuristic(trigger, action, success=None, task=""):

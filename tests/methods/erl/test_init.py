@@ -16,23 +16,11 @@ from seasoned.methods.erl import ERL
 from seasoned.methods.nearest import case_block
 from seasoned.pool import ExperiencePool
 from seasoned.protocols import Method
-from seasoned.store.sql import Store
 from seasoned.text import guidance_tokens, tokens, transcript
 from seasoned.types import Guidance, Lesson, Outcome, Step, Task, Trajectory
 
 TASK = Task(id="new", text="Put a hot mug on the desk.")
 HEAD = "Advice from earlier attempts at other tasks; heed what fits this one:"
-
-
-@pytest.fixture
-def store(tmp_path):
-    with Store(tmp_path / "store.db") as opened:
-        yield opened
-
-
-@pytest.fixture
-def pool(store):
-    return ExperiencePool(store, "test", embedder=HashingEmbedder())
 
 
 def attempt(task, success=True, *, text="", trial=0, reason=None, category=""):

@@ -9,7 +9,6 @@ from seasoned.embed.hashing import HashingEmbedder
 from seasoned.errors import ConfigError
 from seasoned.methods.expel.demonstrations import Demonstrations, attempts_at, reflections
 from seasoned.pool import ExperiencePool
-from seasoned.store.sql import Store
 from seasoned.types import TEXT_REPEATS, Lesson, Outcome, Step, Task, Trajectory
 
 
@@ -23,12 +22,6 @@ class Counting(HashingEmbedder):
     def embed(self, texts):
         self.asked += list(texts)
         return super().embed(texts)
-
-
-@pytest.fixture
-def store(tmp_path):
-    with Store(tmp_path / "store.db") as opened:
-        yield opened
 
 
 @pytest.fixture

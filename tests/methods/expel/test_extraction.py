@@ -128,7 +128,7 @@ PAIR = Call((attempt("a", 0, False), attempt("a", 1)), pair=True)
 
 def test_a_structured_reply():
     model = ScriptedModel([[{"operation": "UPVOTE", "number": 2, "text": "Ask twice."}]])
-    parsed, _ = Extractor(model, "Errands.").ask(PAIR, LIST, crowded=False)
+    parsed = Extractor(model, "Errands.").ask(PAIR, LIST, crowded=False)
     assert parsed.operations == (Operation("UPVOTE", 2),)
     request = model.requests[0]
     assert request["schema"]["items"]["properties"]["number"]["maximum"] == 2
@@ -160,7 +160,7 @@ def test_a_worked_case_is_an_exchange_before(structured):
     failed = Trajectory(task_id="w", task="A ring.", steps=steps, outcome=Outcome(success=False, reason="answered"))
     model = ScriptedModel([[{"operation": "ADD", "number": 0, "text": "Rest."}] if structured else "ADD: Rest."])
     extractor = Extractor(model, structured=structured, worked=((failed,), "When glad, answer q5."))
-    assert extractor.ask(PAIR, LIST, crowded=False)[0].operations
+    assert extractor.ask(PAIR, LIST, crowded=False).operations
     system, asked, replied, case = (message["content"] for message in model.requests[0]["messages"])
     assert "Mr Hale" not in system
     assert "ANSWER[q5]" in asked
@@ -193,7 +193,7 @@ def test_a_worked_attempt_of_erl_needs_what_it_teaches():
 
 def test_lines_are_asked_for_where_json_does_not_come():
     model = ScriptedModel(["sorry", "no", "ADD: Rest.\nUPVOTE 1"])
-    parsed, _ = Extractor(model).ask(PAIR, LIST, crowded=False)
+    parsed = Extractor(model).ask(PAIR, LIST, crowded=False)
     assert parsed.operations == (Operation("ADD", None, "Rest."), Operation("UPVOTE", 1))
     assert parsed.problems[0].startswith("asked for lines instead of JSON")
     assert model.requests[-1]["schema"] is None
@@ -202,7 +202,7 @@ def test_lines_are_asked_for_where_json_does_not_come():
 
 def test_lines_at_once():
     model = ScriptedModel(["ADD: Rest."])
-    assert Extractor(model, structured=False).ask(PAIR, LIST, crowded=False)[0].operations
+    assert Extractor(model, structured=False).ask(PAIR, LIST, crowded=False).operations
     assert model.requests[0]["schema"] is None
 
 
@@ -210,22 +210,22 @@ def test_what_is_too_long_is_halved_and_stays_so():
     too_long = ContextLengthError("the prompt has 9000 tokens")
     model = ScriptedModel([too_long, too_long, "ADD: Rest.", "ADD: Rest."])
     extractor = Extractor(model, structured=False, room=160)
-    parsed, after = extractor.ask(PAIR, LIST, crowded=False)
+    parsed = extractor.ask(PAIR, LIST, crowded=False)
     assert parsed.operations
-    assert after.room == 40
+    assert extractor.room == 40
     sizes = [len(request["messages"][1]["content"]) for request in model.requests]
     assert sizes[0] > sizes[1] > sizes[2]
-    after.ask(PAIR, LIST, crowded=False)
+    extractor.ask(PAIR, LIST, crowded=False)
     assert len(model.requests[3]["messages"][1]["content"]) == sizes[2]
 
 
 def test_four_tries_and_the_call_is_passed_over():
     model = ScriptedModel([ContextLengthError("the prompt has 9000 tokens")] * 4)
     extractor = Extractor(model, structured=False)
-    parsed, after = extractor.ask(PAIR, LIST, crowded=False)
+    parsed = extractor.ask(PAIR, LIST, crowded=False)
     assert parsed.operations == ()
     assert parsed.problems == (f"{TOO_LONG}: the prompt has 9000 tokens",)
-    assert after is extractor
+    assert extractor.room == 2400
 
 
 def test_a_failing_server_is_not_passed_over():

@@ -12,21 +12,9 @@ from seasoned.methods.expel import ExpeL
 from seasoned.methods.expel.extraction import BAD, GOOD
 from seasoned.pool import ExperiencePool
 from seasoned.protocols import Method
-from seasoned.store.sql import Store
 from seasoned.types import Lesson, Outcome, Step, Task, Trajectory
 
 TASK = Task(id="new", text="Put a mug on the desk.")
-
-
-@pytest.fixture
-def store(tmp_path):
-    with Store(tmp_path / "store.db") as opened:
-        yield opened
-
-
-@pytest.fixture
-def pool(store):
-    return ExperiencePool(store, "test", embedder=HashingEmbedder())
 
 
 def attempt(task, trial=0, success=True, said="ok"):

@@ -5,7 +5,7 @@ import pytest
 from seasoned import ExperiencePool, ScriptedModel, Store, Task
 from seasoned.errors import ConfigError
 from seasoned.methods import make_method
-from seasoned.methods.facts import FIXED, HEADING, Facts
+from seasoned.methods.facts import FIXED, HEADING, Facts, mends_of
 from seasoned.methods.facts.explore import (
     Exploration,
     literals,
@@ -203,3 +203,15 @@ def test_parts_of_exploring():
     assert variations("f(3) + 1") == []
     assert variations("f({[]: 1})") == ["f(({[]: 1},))"]
     assert with_other_texts("f('GAR')", ["garde", "kolin"]) == ["f('KOL')"]
+
+
+def program_attempt(*programs, success=True):
+    steps = tuple(Step(action=program) for program in programs)
+    return Trajectory(id="tra-1", task_id="1", task="", steps=steps, outcome=Outcome(success=success))
+
+
+def test_a_changed_line_is_told_where_it_worked():
+    before, after = "def solve(x):\n    return tarn(x)", "def solve(x):\n    return tarn(str(x))"
+    mended = mends_of(program_attempt(before, ">>> tarn('3')", after))
+    assert mended == [("tarn", "return tarn(x)", "return tarn(str(x))")]
+    assert mends_of(program_attempt(before, after, success=False)) == mends_of(program_attempt(after)) == []

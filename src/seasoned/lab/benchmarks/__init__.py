@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol
 
-from seasoned.errors import ConfigError
+from seasoned.errors import ConfigError, SeasonedError
 from seasoned.plugins import load_plugin, plugins
 
 if TYPE_CHECKING:
@@ -59,8 +59,10 @@ def load_benchmark(name: str, options: Mapping[str, Any] | None = None, seed: in
         raise ConfigError(f"no benchmark is called {name!r}; {hint}")
     try:
         module = import_module(path)
-    except (ImportError, SyntaxError, TypeError, ValueError) as e:
-        raise ConfigError(f"the benchmark {name!r} cannot be imported: {e}") from e
+    except SeasonedError:
+        raise
+    except Exception as e:  # a user's module may raise anything
+        raise ConfigError(f"the benchmark {name!r} cannot be imported: {type(e).__name__}: {e}") from e
     load = getattr(module, function or "load", None)
     if not callable(load):
         raise ConfigError(f"the benchmark {name!r} needs a function {function or 'load'}(options, *, seed) in {path}")
@@ -82,6 +84,6 @@ def find_check(name: str) -> CheckData | None:
     path = f"{__name__}.{name}" if name in NAMES else name.partition(":")[0]
     try:
         check = getattr(import_module(path), "check", None) if "." in path else None
-    except (ImportError, SyntaxError, TypeError, ValueError):
+    except Exception:
         return None  # `load_benchmark` says what is wrong with the name
     return check if callable(check) else None

@@ -7,11 +7,11 @@ may be missing, the file has them, too. Always holds: a worked attempt reads exa
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import partial
+from functools import cache, partial
 from typing import Any, NamedTuple
 
-from seasoned.lab.benchmarks.base import PROMPTS, Benchmark, Observed, Retrieval, read_toml
-from seasoned.lab.benchmarks.calls import Calls
+from seasoned.lab.benchmarks.action import Calls
+from seasoned.lab.benchmarks.base import PROMPTS, Benchmark, read_toml
 from seasoned.protocols import Environment
 from seasoned.replies.calls import read_call
 from seasoned.types import Outcome, Step, Task, Trajectory
@@ -32,7 +32,7 @@ class Words(NamedTuple):
     about: str
     trajectories: tuple[Trajectory, ...]
     reflections: tuple[tuple[Trajectory, str], ...]
-    heuristic: tuple[str, str]
+    heuristic: tuple[str, str] | None
     retried: Trajectory | None = None
 
 
@@ -64,6 +64,7 @@ def play_words(benchmark: str, begin: Begin, ended: Ended) -> Words:
     )
 
 
+@cache
 def recorded_words(benchmark: str, *, reason: str = "won", kinds: bool = True) -> Words:
     """Read `prompts/<benchmark>.toml`, whose attempts contain their observations, since the engine may be missing.
 
@@ -119,40 +120,15 @@ def _make_recorded(
 
 
 def act_benchmark(
-    name: str,
-    words: Words,
-    *,
-    pools: tuple[tuple[Task, ...], tuple[Task, ...]],
-    max_turns: int,
-    make_env: Callable[[bool], Environment],
-    source: str,
-    goal: Callable[[str], str] | None = None,
-    calls: Calls | None = None,
-    observed: Observed | None = None,
+    name: str, words: Words, pools: tuple[tuple[Task, ...], tuple[Task, ...]], calls: Calls | None = None, **fields: Any
 ) -> Benchmark:
-    """A benchmark whose agent acts in several steps, with these texts and pools (training, test).
+    """A benchmark whose agent acts in several steps, with these texts, pools (training, test) and further fields.
 
     With `calls`, the actions of the worked attempts are calls, too.
     """
-    train, test = pools
     if calls is not None:
         words = words._replace(trajectories=tuple(map(calls.called, words.trajectories)))
-    return Benchmark(
-        name=name,
-        train=train,
-        test=test,
-        examples=(),
-        retrieval=Retrieval(),
-        max_turns=max_turns,
-        think_hint="",
-        note_hint="",
-        make_env=make_env,
-        source=source,
-        manner="act",
-        goal=goal,
-        observed=observed,
-        **words._asdict(),
-    )
+    return Benchmark(name=name, train=pools[0], test=pools[1], manner="act", **words._asdict(), **fields)
 
 
 def _play(

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cache, partial
 from typing import Any, NamedTuple
 
 from seasoned.errors import ContractError
-from seasoned.lab.benchmarks.base import MAX_TURNS, Benchmark, Retrieval, prompts, split
+from seasoned.lab.benchmarks.base import MAX_TURNS, PROMPTS, Benchmark, Retrieval, read_toml, split
 from seasoned.replies.commands import RIGHT, WRONG, Command, parse
-from seasoned.types import Task
+from seasoned.types import Example, Task
 
 OK = "OK."
 UNKNOWN = "Nobody knows whether this is right."
@@ -65,12 +65,9 @@ class AnswerEnvironment:
         return question, {"choices": list(task.data["choices"])} if task.data.get("choices") else {}
 
     def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
-        """Take one action, which may contain several commands.
+        """Take one action, which may contain several commands; the reward is 1.0 for a right answer.
 
-        Returns:
-            observation, reward (1.0 for a right answer), terminated, truncated, info. `info` has "success" (bool or
-            None) and "answer" in the step that is scored, and "invalid": True if nothing could be done. A case
-            that ends without an answer has no "success".
+        The info of the step that is scored has "success" and "answer"; a case that ends without an answer has neither.
 
         Raises:
             ContractError: There was no `reset`, or the case has ended.
@@ -134,8 +131,20 @@ def answer_benchmark(
         max_turns=MAX_TURNS,
         make_env=partial(AnswerEnvironment, score, max_turns=MAX_TURNS),
         source=source,
-        **vars(prompts(name)),
+        **prompts(name),
     )
+
+
+@cache
+def prompts(benchmark: str) -> dict[str, Any]:
+    """The texts of the prompts, as fields of a `Benchmark`, from `prompts/<benchmark>.toml`."""
+    raw = read_toml(PROMPTS / f"{benchmark}.toml")
+    return {
+        **{key: " ".join(raw[key].split()) for key in ("instruction", "think_hint", "note_hint")},
+        "examples": tuple(Example.model_validate(example) for example in raw["example"]),
+        "heuristic": tuple(raw["heuristic"]) if "heuristic" in raw else None,
+        "rule_begins": raw.get("rule_begins", ""),
+    }
 
 
 def _observe(commands: Sequence[Command]) -> str:

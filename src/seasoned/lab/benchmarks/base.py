@@ -14,13 +14,12 @@ import tomllib
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeVar
 
 from seasoned.errors import ConfigError, DataError
-from seasoned.lab.benchmarks.hub import is_dataset
+from seasoned.lab.benchmarks.rows import is_dataset
 from seasoned.protocols import LLM, Environment
 from seasoned.sandbox import Library
 from seasoned.types import Example, Step, Task, Trajectory
@@ -60,7 +59,7 @@ class Observed(NamedTuple):
     heading: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Benchmark:
     """Tasks, an environment, and the prompts and limits of the paper. It knows no agent and no method.
 
@@ -85,11 +84,11 @@ class Benchmark:
     instruction: str
     train: tuple[Task, ...]
     test: tuple[Task, ...]
-    examples: tuple[Example, ...]
-    retrieval: Retrieval
+    examples: tuple[Example, ...] = ()
+    retrieval: Retrieval = Retrieval()
     max_turns: int
-    think_hint: str
-    note_hint: str
+    think_hint: str = ""
+    note_hint: str = ""
     make_env: Callable[[bool], Environment]
     source: str
     manner: Literal["answer", "act"] = "answer"
@@ -122,18 +121,6 @@ class Check:
     source: str = ""
     unwinnable: int = 0
     facts: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class Prompts:
-    """The texts of the prompts of a benchmark that asks for one answer, from its TOML file."""
-
-    instruction: str
-    think_hint: str
-    note_hint: str
-    examples: tuple[Example, ...]
-    heuristic: tuple[str, str] | None
-    rule_begins: str
 
 
 def take(tasks: Sequence[Task], n: int, what: str) -> tuple[Task, ...]:
@@ -177,32 +164,64 @@ def _typed(name: str, value: Any, default: Any) -> Any:
     return value
 
 
+def check_choice(settings: Mapping[str, Any], name: str, known: Sequence[Any]) -> None:
+    """Raise ConfigError if the option `name` is none of the known values."""
+    if settings[name] not in known:
+        values = " or ".join(map(str, known)) if len(known) == 2 else f"one of {', '.join(map(str, known))}"
+        raise ConfigError(f"benchmark.{name} should be {values}, but is {settings[name]!r}")
+
+
+def check_range(settings: Mapping[str, Any], name: str, least: float, most: float) -> None:
+    """Raise ConfigError if the option `name` is below `least` or above `most`."""
+    if not least <= settings[name] <= most:
+        raise ConfigError(f"benchmark.{name} should be from {least} to {most}, but is {settings[name]}")
+
+
+def check_positive(settings: Mapping[str, Any], *names: str) -> None:
+    """Raise ConfigError if one of the options is not above 0."""
+    for name in names:
+        if settings[name] <= 0:
+            raise ConfigError(f"benchmark.{name} should be above 0, but is {settings[name]}")
+
+
 def find_data(benchmark: str, given: str, suffixes: Sequence[str]) -> tuple[Path, ...]:
-    """The data files of a benchmark: the option `data`, else those under $SEASONED_DATA/<benchmark>, else none.
+    """The data files of a benchmark at `find_place`; none if it is None.
 
     A folder stands for all its files with one of the suffixes, such as ".csv". A Hugging Face dataset, such as
     "hf:NAME:SPLIT", stands for a file of rows.
 
     Raises:
-        DataError: The path does not exist, or is a folder without a readable file; or it is a dataset, but the
+        DataError: As in `find_place`; the path is a folder without a readable file; or it is a dataset, but the
             benchmark's data has no rows.
     """
     if is_dataset(given):
         if not {".csv", ".jsonl"} & set(suffixes):
             raise DataError(f"the data of {benchmark} are no rows, so {given} cannot hold them: give a file or folder")
         return (Path(given),)
+    place = find_place(benchmark, given)
+    if place is None:
+        return ()
+    return _files_in(place, suffixes) if place.is_dir() else (place,)
+
+
+def find_place(benchmark: str, given: str) -> Path | None:
+    """The file or folder of a benchmark's data: the option `data`, else $SEASONED_DATA/<benchmark> if it exists.
+
+    Raises:
+        DataError: `given` does not exist, or $SEASONED_DATA is not a folder.
+    """
     if given:
         path = Path(given).expanduser()
         if not path.exists():
             raise DataError(f"benchmark.data names {path}, but there is no such file or folder")
-        return _files_in(path, suffixes) if path.is_dir() else (path,)
+        return path
     root = os.environ.get(DATA_VARIABLE, "")
     if not root:
-        return ()
+        return None
     folder = Path(root).expanduser() / benchmark
     if not folder.parent.is_dir():
         raise DataError(f"{DATA_VARIABLE} names {root}, which is not a folder: correct it, or unset it")
-    return _files_in(folder, suffixes) if folder.is_dir() else ()
+    return folder if folder.is_dir() else None
 
 
 def _files_in(folder: Path, suffixes: Sequence[str]) -> tuple[Path, ...]:
@@ -289,13 +308,3 @@ def balanced(tasks: Iterable[Task], seed: str, categories: Iterable[str] = ()) -
 def read_toml(path: Path) -> dict[str, Any]:
     """A TOML file that comes with Seasoned."""
     return tomllib.loads(path.read_text(encoding="utf-8"))
-
-
-@cache
-def prompts(benchmark: str) -> Prompts:
-    """The texts of the prompts, from `prompts/<benchmark>.toml`."""
-    raw = read_toml(PROMPTS / f"{benchmark}.toml")
-    examples = tuple(Example.model_validate(example) for example in raw["example"])
-    lines = {key: " ".join(raw[key].split()) for key in ("instruction", "think_hint", "note_hint")}
-    heuristic = tuple(raw["heuristic"]) if "heuristic" in raw else None
-    return Prompts(**lines, examples=examples, heuristic=heuristic, rule_begins=raw.get("rule_begins", ""))

@@ -29,6 +29,7 @@ from seasoned.lab.benchmarks.base import (
     Benchmark,
     Retrieval,
     check_options,
+    check_range,
     find_data,
     fresh_id,
     named,
@@ -63,6 +64,7 @@ def load(options: Mapping[str, Any], *, seed: int) -> Benchmark:
         tasks = [_task(path, row) for path in paths for row in read_csv(path, ("story", "query", "target"))]
         source = named(paths)
     else:
+        check_range(settings, "cases", 2, MOST_CASES)
         tasks = _generate(settings["hops"], settings["cases"], seed)
         source = f"generated stories of {' and '.join(map(str, settings['hops']))} hops"
     return answer_benchmark(
@@ -88,8 +90,6 @@ def kinship(word: str) -> str:
 def _generate(hops: tuple[int, ...], cases: int, seed: int) -> list[Task]:
     if not hops or not set(hops) <= {2, 3}:
         raise ConfigError(f"benchmark.hops should be a list of 2 and 3, but is {list(hops)}")
-    if not 2 <= cases <= MOST_CASES:
-        raise ConfigError(f"benchmark.cases should be from 2 to {MOST_CASES}, but is {cases}")
     drawn = stories(cases, hops, random.Random(f"clutrr-cases-{seed}"))
     return [_case(s.text, s.first, s.second, s.kin, None, f"{s.hops} hops") for s in drawn]
 

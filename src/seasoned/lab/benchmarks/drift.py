@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from seasoned.errors import ConfigError
-from seasoned.lab.benchmarks.base import Benchmark, Check, check_options, split
+from seasoned.lab.benchmarks.base import Benchmark, Check, check_choice, check_options, split
 from seasoned.lab.benchmarks.code import code_benchmark
 from seasoned.lab.benchmarks.library import OPTIONS as LIBRARY
 from seasoned.lab.benchmarks.library import check_tasks, generate
@@ -46,8 +46,7 @@ def check(options: Mapping[str, Any], *, seed: int = 0) -> Check:
 
 def _options(options: Mapping[str, Any]) -> dict[str, Any]:
     settings = check_options("drift", options, OPTIONS)
-    if settings["version"] not in (1, 2):
-        raise ConfigError(f"benchmark.version should be 1 or 2, but is {settings['version']}")
+    check_choice(settings, "version", (1, 2))
     if settings["before"] < 0:
         raise ConfigError(f"benchmark.before should be 0 or more training tasks, but is {settings['before']}")
     return settings

@@ -25,7 +25,9 @@ from seasoned.lab.benchmarks.base import (
     DATA,
     Benchmark,
     Retrieval,
+    check_choice,
     check_options,
+    check_range,
     distinct,
     find_data,
     fresh_id,
@@ -54,7 +56,7 @@ _ESCAPE = re.compile(r"\\?[Uu]\+?0{0,4}([0-9A-Fa-f]{4,5})(?![0-9A-Fa-f])")
 def load(options: Mapping[str, Any], *, seed: int) -> Benchmark:
     """Load EMOJI; see `load_benchmark`."""
     settings = check_options("emoji", options, OPTIONS)
-    symbols = _symbols(settings["symbols"], settings["symbols_per_emotion"], seed)
+    symbols = _symbols(settings, seed)
     paths = find_data("emoji", settings["data"], (".jsonl",))
     rows = distinct((row for path in paths or (OWN_TEXTS,) for row in _rows(path)), lambda row: row[1])
     tasks = [_task(*row, symbols=symbols, seed=seed) for row in rows]
@@ -88,16 +90,14 @@ def score(text: str, data: Mapping[str, Any]) -> Scored:
     return Scored(answer or text.strip(), None if gold is None else answer == gold)
 
 
-def _symbols(kind: str, per_emotion: int, seed: int) -> dict[str, tuple[str, ...]]:
-    if kind == "emoji":
+def _symbols(settings: Mapping[str, Any], seed: int) -> dict[str, tuple[str, ...]]:
+    check_choice(settings, "symbols", ("emoji", "codes"))
+    per_emotion = settings["symbols_per_emotion"]
+    if settings["symbols"] == "emoji":
         if per_emotion != 1:
             raise ConfigError("benchmark.symbols_per_emotion is for symbols = codes; each emoji set has its own size")
         return EMOJI
-    if kind != "codes":
-        raise ConfigError(f"benchmark.symbols should be emoji or codes, but is {kind!r}")
-    most = len(CODE_LETTERS) * len(CODE_DIGITS) // len(EMOTIONS)
-    if not 1 <= per_emotion <= most:
-        raise ConfigError(f"benchmark.symbols_per_emotion should be from 1 to {most}, but is {per_emotion}")
+    check_range(settings, "symbols_per_emotion", 1, len(CODE_LETTERS) * len(CODE_DIGITS) // len(EMOTIONS))
     rng = random.Random(f"emoji-codes-{seed}")
     letters = rng.sample(CODE_LETTERS, len(CODE_LETTERS))
     digits = {letter: rng.sample(CODE_DIGITS, len(CODE_DIGITS)) for letter in letters}

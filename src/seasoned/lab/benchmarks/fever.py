@@ -1,7 +1,7 @@
 """FEVER: whether a claim is supported, refuted, or neither by what an encyclopaedia says (Thorne et al. 2018; ExpeL 6).
 
 Reads claims in the form of FEVER's own files, with pages and the recorded misses of searches; the default is a small
-made-up world. `search.benchmark` has the options, plus `selected`: the number of claims to select from the complete
+made-up world. `search` has the options, plus `selected`: the number of claims to select from the complete
 development file as ReAct does, 0 for all. Always holds: an answer is one of the three labels; only the task's data has
 the label of a claim.
 """
@@ -13,11 +13,11 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from seasoned.errors import ConfigError, DataError
-from seasoned.lab.benchmarks.base import DATA, fresh_id
-from seasoned.lab.benchmarks.calls import Calls, form
-from seasoned.lab.benchmarks.search.benchmark import OPTIONS as SEARCH_OPTIONS
-from seasoned.lab.benchmarks.search.benchmark import OWN_PAGES, Case, Kind, text_of
+from seasoned.errors import DataError
+from seasoned.lab.benchmarks.action import Calls, form
+from seasoned.lab.benchmarks.base import DATA, check_range, fresh_id
+from seasoned.lab.benchmarks.search import OPTIONS as SEARCH_OPTIONS
+from seasoned.lab.benchmarks.search import OWN_PAGES, Case, Kind, text_of
 from seasoned.lab.benchmarks.search.env import CALLS
 from seasoned.types import Task
 
@@ -52,8 +52,7 @@ def _select(tasks: list[Task], settings: Mapping[str, Any]) -> list[Task]:
     count = settings["selected"]
     if count == 0:
         return tasks
-    if not 0 < count <= SELECTED_FROM:
-        raise ConfigError(f"benchmark.selected should be from 0 to {SELECTED_FROM}, but is {count}")
+    check_range(settings, "selected", 0, SELECTED_FROM)
     if len(tasks) < SELECTED_FROM:
         raise DataError(
             f"benchmark.selected is for the whole development file: expected {SELECTED_FROM} claims or more, "

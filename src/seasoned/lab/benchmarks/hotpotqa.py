@@ -1,7 +1,7 @@
 """HotpotQA: questions whose answer takes two pages (Yang et al. 2018; ReAct, Reflexion 3.2, ExpeL 5).
 
 Reads rows in the form of the distractor set. The offline docstore is the union of all their contexts; the default is a
-small made-up world. `search.benchmark` has the options.
+small made-up world. `search` has the options.
 
 Always holds: an answer is judged by exact match after the official normalisation; every question can search the same
 pages.
@@ -17,8 +17,8 @@ from typing import Any
 
 from seasoned.errors import DataError
 from seasoned.lab.benchmarks.base import DATA, fresh_id
-from seasoned.lab.benchmarks.search.benchmark import OPTIONS as OPTIONS
-from seasoned.lab.benchmarks.search.benchmark import OWN_PAGES, Case, Kind, page_of, text_of
+from seasoned.lab.benchmarks.search import OPTIONS as OPTIONS
+from seasoned.lab.benchmarks.search import OWN_PAGES, Case, Kind, page_of, text_of
 from seasoned.lab.benchmarks.search.docstore import flat
 from seasoned.types import Task
 

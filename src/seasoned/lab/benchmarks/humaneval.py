@@ -23,8 +23,7 @@ from typing import Any
 from seasoned.errors import DataError, MissingExtraError
 from seasoned.lab.benchmarks.base import Benchmark, Check, check_options, find_data, named, split
 from seasoned.lab.benchmarks.code import CODE_OPTIONS, check_references, code_benchmark, is_python, program_task
-from seasoned.lab.benchmarks.hub import is_dataset
-from seasoned.lab.benchmarks.rows import read_lines
+from seasoned.lab.benchmarks.rows import is_dataset, read_lines
 from seasoned.types import Task
 
 OPTIONS = {"data": "", "train_share": 0.5, **CODE_OPTIONS, "drafts": 1, "probes": 0}

@@ -19,9 +19,17 @@ from typing import Any
 
 from seasoned.errors import ConfigError, DataError
 from seasoned.lab.benchmarks.answer import Scored, answer_benchmark
-from seasoned.lab.benchmarks.base import DATA, Benchmark, Retrieval, check_options, find_data, fresh_id, named
-from seasoned.lab.benchmarks.hub import is_dataset
-from seasoned.lab.benchmarks.rows import read_csv, read_lines
+from seasoned.lab.benchmarks.base import (
+    DATA,
+    Benchmark,
+    Retrieval,
+    check_options,
+    check_range,
+    find_data,
+    fresh_id,
+    named,
+)
+from seasoned.lab.benchmarks.rows import is_dataset, read_csv, read_lines
 from seasoned.types import Task
 
 OPTIONS = {"data": "", "words": "", "cases": 2000, "train_share": 0.5}
@@ -44,6 +52,7 @@ def load(options: Mapping[str, Any], *, seed: int) -> Benchmark:
         tasks, source = [task for path in paths for task in _published(path)], named(paths)
     else:
         path = Path(settings["words"] or OWN_WORDS).expanduser()
+        check_range(settings, "cases", 2, MOST_CASES)
         tasks = _generate(_vocabulary(path), settings["cases"], seed)
         source = f"generated from {settings['words'] or 'own words'}"
     share, retrieval = settings["train_share"], Retrieval(k=3, share=0.01)
@@ -98,8 +107,6 @@ def _vocabulary(path: Path) -> list[str]:
 
 
 def _generate(words: Sequence[str], cases: int, seed: int) -> list[Task]:
-    if not 2 <= cases <= MOST_CASES:
-        raise ConfigError(f"benchmark.cases should be from 2 to {MOST_CASES}, but is {cases}")
     rng = random.Random(f"lets-cases-{seed}")
     tasks: dict[str, Task] = {}
     # The draws are limited, so that a small vocabulary gives fewer cases instead of an endless loop.

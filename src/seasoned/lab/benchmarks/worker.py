@@ -18,19 +18,17 @@ import threading
 import time
 import weakref
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import IO, Any, TypeVar
+from typing import IO, Any
 
 from seasoned.errors import ConfigError, DataError, InfrastructureError, SeasonedError
 from seasoned.lab.benchmarks.install import interpreter
 
-T = TypeVar("T")
-Result = TypeVar("Result")
-AT_ONCE = 2
+AT_ONCE = min(2, os.cpu_count() or 1)
+"""Tasks that a check plays at once, each with an engine of its own."""
 MAX_LINE = 1 << 20
 """The most characters of a worker's line; a longer one is split, and its pieces are not JSON."""
 SERVING = Path(__file__).parent / "serving.py"
@@ -51,12 +49,6 @@ def engine_workers(
     """
     command = (str(Path(python or interpreter(benchmark)).expanduser()), str(SERVING), str(engine))
     return Workers(command, name=name, timeout=timeout, environ=environ)
-
-
-def at_once(work: Callable[[T], Result], items: Iterable[T]) -> list[Result]:
-    """Call `work` for each item, two at a time, each with an engine of its own."""
-    with ThreadPoolExecutor(min(AT_ONCE, os.cpu_count() or 1)) as pool:
-        return list(pool.map(work, items))
 
 
 def passed_on() -> dict[str, str]:
@@ -178,12 +170,8 @@ class Workers:
     ) -> None:
         """Start nothing yet.
 
-        Args:
-            command: the program and its arguments.
-            name: the program's name, for errors.
-            timeout: the most seconds for one reply.
-            recycle: uses after which a worker is replaced, since engines leak memory.
-            environ: variables for the worker, in addition to `PASSED_ON`.
+        A reply may take `timeout` seconds. A worker is replaced after `recycle` uses, since engines leak memory, and
+        gets the variables of `environ` in addition to `PASSED_ON`. Errors call it `name`.
         """
         self._worker = partial(Worker, tuple(command), name, timeout, dict(environ or {}))
         self._recycle = recycle

@@ -8,7 +8,7 @@ from __future__ import annotations
 import typer
 
 from seasoned.errors import ConfigError
-from seasoned.lab.cli import bench, certify, demo, play, run, runs, transfer
+from seasoned.lab.cli import bench, certify, play, run, runs, transfer
 
 _REPLACEMENTS = {
     "gather": "seasoned run RECIPE --until gather",
@@ -24,7 +24,7 @@ def add(app: typer.Typer) -> None:
     app.command("certify")(certify.certify)
     app.command("audit")(certify.audit)
     app.add_typer(bench.app, name="bench")
-    app.command("demo")(demo.demo)
+    app.command("demo")(run.demo)
     app.command("play")(play.play)
     app.command("transfer")(transfer.transfer)
     for name in _REPLACEMENTS:

@@ -9,8 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from seasoned.cli.facts import UnsafeOption
-from seasoned.cli.shared import JsonOption, print_json, tell
+from seasoned.cli.shared import JsonOption, UnsafeOption, many, show
 from seasoned.errors import ConfigError
 
 app = typer.Typer(help="List the benchmarks, install what they need, check their data.", no_args_is_help=True)
@@ -37,11 +36,8 @@ def list_benchmarks(as_json: JsonOption = False) -> None:
         name: _description(name, sys.modules.get(getattr(one, "__module__", ""), one))
         for name, one in benchmarks.items()
     }
-    if as_json:
-        print_json([{"name": name, "about": text} for name, text in descriptions.items()])
-        return
-    for name, text in descriptions.items():
-        tell(f"{name:<8} {text}")
+    listed = [{"name": name, "about": text} for name, text in descriptions.items()]
+    show(as_json, listed, (f"{name:<8} {text}" for name, text in descriptions.items()))
 
 
 def _description(name: str, module: object) -> str:
@@ -85,14 +81,10 @@ def check(
         return
     typer.echo(f"checking {name}", err=True)
     result = checks(options, seed=seed)
-    if as_json:
-        print_json({"benchmark": name, **vars(result)})
-    else:
-        source = [f"the data: {result.source}"] if result.source else []
-        shown = [*source, *result.facts, *result.problems[:PROBLEMS]]
-        if len(result.problems) > PROBLEMS:
-            shown.append(f"and {len(result.problems) - PROBLEMS} more")
-        tell("\n".join([*shown, _solved(result.good, result.total)]))
+    source = [f"the data: {result.source}"] if result.source else []
+    more = [f"and {len(result.problems) - PROBLEMS} more"] if len(result.problems) > PROBLEMS else []
+    lines = [*source, *result.facts, *result.problems[:PROBLEMS], *more, _solved(result.good, result.total)]
+    show(as_json, {"benchmark": name, **vars(result)}, lines)
     wrong = bool(result.problems) and not result.unwinnable
     if wrong or not result.total or result.good + result.unwinnable < result.total:
         raise typer.Exit(1)
@@ -112,10 +104,7 @@ def install(
     from seasoned.lab.benchmarks.install import install as make
 
     python_path = make(name, progress=lambda words: typer.echo(words, err=True), python=python or sys.executable)
-    if as_json:
-        print_json({"benchmark": name, "python": str(python_path)})
-    else:
-        typer.echo(python_path)
+    show(as_json, {"benchmark": name, "python": str(python_path)}, str(python_path))
 
 
 @app.command("generate")
@@ -137,10 +126,7 @@ def generate(
     from seasoned.lab.benchmarks.alfworld.games import generate as make
 
     made = make(games, seed, out, python=python or None, progress=_counted)
-    if as_json:
-        print_json({"folder": str(out), "games": len(made)})
-    else:
-        tell(f"{len(made)} {'game' if len(made) == 1 else 'games'} in {out}")
+    show(as_json, {"folder": str(out), "games": len(made)}, f"{many(len(made), 'game')} in {out}")
 
 
 def _counted(done: int, total: int) -> None:
@@ -185,16 +171,15 @@ def attack(
             llm, replies = stack.enter_context(closing(LateModel(model))), stack.enter_context(Store(folder))
         tried = attack_all(attacks, chosen, llm, lambda words: typer.echo(words, err=True), replies)
     results = {"model": model, **summary(tried)}
-    if as_json:
-        each = [
-            {"attack": one.attack.name, "scene": one.attack.scene, "defence": one.defence, "succeeded": one.succeeded}
-            for one in tried
-        ]
-        print_json({**results, "each": each})
-        return
-    tell(f"{results['attacks']} attacks, of which the patterns flag {results['flagged_by_patterns']}; model: {model}")
-    for name, result in results["defences"].items():
-        tell(f"{name:<9} {result['succeeded']} of {result['n']} succeed")
+    each = [
+        {"attack": one.attack.name, "scene": one.attack.scene, "defence": one.defence, "succeeded": one.succeeded}
+        for one in tried
+    ]
+    counts = f"{results['attacks']} attacks, of which the patterns flag {results['flagged_by_patterns']}"
+    by_defence = (
+        f"{name:<9} {result['succeeded']} of {result['n']} succeed" for name, result in results["defences"].items()
+    )
+    show(as_json, {**results, "each": each}, [f"{counts}; model: {model}", *by_defence])
 
 
 def benchmark_options(settings: Sequence[str]) -> dict[str, Any]:
@@ -245,10 +230,8 @@ def _check_answers(name: str, options: dict[str, Any], seed: int, as_json: bool)
         "test": len(benchmark.test),
         "solved_with_gold": solved,
     }
-    if as_json:
-        print_json(result)
-    else:
-        tell(f"{name}: {len(benchmark.train)} training and {len(benchmark.test)} test cases from {benchmark.source}")
-        tell(f"a case:\n{benchmark.train[0].text}\n{_solved(solved, len(tasks))}")
+    counts = f"{len(benchmark.train)} training and {len(benchmark.test)} test cases"
+    lines = [f"{name}: {counts} from {benchmark.source}", f"a case:\n{benchmark.train[0].text}"]
+    show(as_json, result, [*lines, _solved(solved, len(tasks))])
     if solved < len(tasks):
         raise typer.Exit(1)

@@ -20,6 +20,7 @@ from seasoned.cli.shared import (
     find_run,
     open_store,
     print_json,
+    show,
     tell,
 )
 from seasoned.errors import ConfigError
@@ -60,7 +61,11 @@ def certify(
     if (check is None) == (not run):
         raise ConfigError("expected a run, or --check FILE: seasoned certify last")
     if check is not None:
-        _check(check, store, model, as_json)
+        from seasoned.proof.certificate import read_certificate
+
+        certificate = read_certificate(check)
+        with open_store(store, must_exist=True) as opened:
+            _report(certificate, opened, as_json, path=str(check), model=model)
         return
     from seasoned.lab.run.extend import certify as make
     from seasoned.lab.run.settings import GateSettings
@@ -87,7 +92,7 @@ def audit(
 
     Repeats a run's test with blank, shuffled, foreign and negated lessons.
     """
-    from seasoned.lab.report.tables import show
+    from seasoned.lab.report.tables import show as show_tables
     from seasoned.lab.run.extend import audit as make
 
     directory = find_run(run, runs)
@@ -100,19 +105,11 @@ def audit(
         return
     from rich.console import Console
 
-    show(summary, Console())
+    show_tables(summary, Console())
     for remark in summary.remarks:
         if remark.startswith("Audit"):
             tell(remark)
     tell(f"\nreport:  {directory / 'audit' / 'report.html'}")
-
-
-def _check(file: Path, store: str, model: str, as_json: bool) -> None:
-    from seasoned.proof.certificate import read_certificate
-
-    certificate = read_certificate(file)
-    with open_store(store, must_exist=True) as opened:
-        _report(certificate, opened, as_json, path=str(file), model=model)
 
 
 def _report(certificate: Certificate, store: Store, as_json: bool, path: str, model: str = "") -> None:
@@ -121,31 +118,20 @@ def _report(certificate: Certificate, store: Store, as_json: bool, path: str, mo
     from seasoned.proof.certificate import check
 
     problems = check(certificate, store, model=model, prompts=prompts_digest())
-    _show(certificate, problems, as_json, path)
-    if problems:
-        raise typer.Exit(1)
-
-
-def _show(certificate: Certificate, problems: list[str], as_json: bool, path: str) -> None:
-    if as_json:
-        hidden = {"lessons", "trials", "scope", "model", "prompts"}
-        claims: list[dict[str, Any]] = [
-            {
-                **claim.model_dump(mode="json", exclude=hidden),
-                "lessons": len(claim.lessons),
-                "promoted": claim.promoted,
-            }
-            for claim in certificate.claims
-        ]
-        header = {"path": path, "run": certificate.run, "deployed": certificate.deployed}
-        print_json({**header, "valid": not problems, "problems": problems, "claims": claims})
-        return
+    hidden = {"lessons", "trials", "scope", "model", "prompts"}
+    claims: list[dict[str, Any]] = []
+    lines = []
     for claim in certificate.claims:
+        shown = claim.model_dump(mode="json", exclude=hidden)
+        claims.append({**shown, "lessons": len(claim.lessons), "promoted": claim.promoted})
         last = claim.looks[-1] if claim.looks else None
         counts = f"{last.won} won, {last.lost} lost of {last.tasks}, p = {last.p:.3g}" if last else "no look"
         name = f"{claim.condition} {claim.block}".rstrip()
-        tell(f"{name}: {counts}: {'promoted' if claim.promoted else 'not promoted'}")
-    for problem in problems:
-        tell(f"no longer holds: {problem}")
+        lines.append(f"{name}: {counts}: {'promoted' if claim.promoted else 'not promoted'}")
+    lines += [f"no longer holds: {problem}" for problem in problems]
     if not problems:
-        tell(f"{path} holds. Deployed: {certificate.deployed or 'nothing'}.")
+        lines.append(f"{path} holds. Deployed: {certificate.deployed or 'nothing'}.")
+    header = {"path": path, "run": certificate.run, "deployed": certificate.deployed}
+    show(as_json, {**header, "valid": not problems, "problems": problems, "claims": claims}, lines)
+    if problems:
+        raise typer.Exit(1)

@@ -1,20 +1,22 @@
-"""`seasoned run`: an experiment from a recipe, new or resumed, complete or up to a stage."""
+"""`seasoned run`: an experiment from a recipe, new or resumed, complete or up to a stage; `seasoned demo`."""
 
 from __future__ import annotations
 
+import itertools
 import os
+import re
 import shlex
 import signal
 import sys
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from seasoned.cli.facts import UnsafeOption
 from seasoned.cli.shared import (
     RUNS,
     STORE,
@@ -23,6 +25,8 @@ from seasoned.cli.shared import (
     QuietOption,
     RunsOption,
     StoreOption,
+    UnsafeOption,
+    all_runs,
     fail,
     find_run,
     is_missing,
@@ -33,7 +37,6 @@ from seasoned.cli.shared import (
     tell,
 )
 from seasoned.errors import ConfigError, SeasonedError
-from seasoned.lab.cli.sweep import combinations, label
 
 if TYPE_CHECKING:
     from seasoned.lab.report.summary import Summary
@@ -52,6 +55,8 @@ SettingOption = Annotated[
         "Several numbers make several runs: -c train=20,40,80.",
     ),
 ]
+# Only numbers and true or false are split, so a text with a comma stays a text.
+_VALUES = re.compile(r"\s*(?:[+-]?\d[\d_]*(?:\.\d+)?|true|false)(?:\s*,\s*(?:[+-]?\d[\d_]*(?:\.\d+)?|true|false))+\s*")
 _NEXT = {"gather": "learn", "learn": "evaluate"}
 
 
@@ -172,7 +177,7 @@ def execute(
 
 def _changed_since_judged(directory: Path, store: str) -> int:
     """How many lessons a person wrote, changed or removed after the newest attempt of a complete run."""
-    from seasoned.lab.run.outputs import SUMMARY
+    from seasoned.lab.run.rundir import SUMMARY
     from seasoned.store.pages import attempt_page
     from seasoned.types import by_person
 
@@ -205,7 +210,7 @@ def check_store(directory: Path, store: str) -> None:
 
 def show_run(directory: Path, as_json: bool) -> None:
     """Print a complete run: its tables and the paths of its files."""
-    from seasoned.lab.run.outputs import read_summary
+    from seasoned.lab.run.rundir import read_summary
 
     summary = read_summary(directory)
     if as_json:
@@ -330,3 +335,42 @@ def _stopped(error: BaseException, store: str) -> int:
         sys.stderr.flush()
         os._exit(130)
     return 130 if isinstance(error, KeyboardInterrupt) else 1
+
+
+def combinations(settings: Sequence[str]) -> list[list[str]]:
+    """The settings of each run of a sweep, such as `train=20,40`; one list if no setting has several values."""
+    choices = []
+    for setting in settings:
+        key, sign, values = setting.partition("=")
+        swept = sign and _VALUES.fullmatch(values)
+        choices.append([f"{key}={value.strip()}" for value in values.split(",")] if swept else [setting])
+    return [list(chosen) for chosen in itertools.product(*choices)]
+
+
+def label(chosen: Sequence[str], settings: Sequence[str]) -> str:
+    """The label that distinguishes a run of a sweep: "train20-seeds2"."""
+    changed = (one.partition("=") for one, given in zip(chosen, settings, strict=True) if one != given)
+    return "-".join(key.rpartition(".")[2].strip() + value for key, _, value in changed)
+
+
+def demo(store: StoreOption = STORE, runs: RunsOption = RUNS, as_json: JsonOption = False) -> None:
+    """Watch an agent learn.
+
+    It meets made-up codes that it cannot know, takes notes, and then solves more cases with them.
+
+    The model is downloaded once (1.1 GB) and runs on this machine, without account or key. A stopped demo resumes; a
+    finished one is shown again.
+    """
+    from seasoned.cli.model import pull_with_progress
+    from seasoned.lab.run.recipe import load_recipe
+    from seasoned.lab.run.rundir import SUMMARY
+
+    pull_with_progress("qwen")
+    with resources.as_file(resources.files("seasoned.lab.run") / "demo.toml") as file:
+        recipe = load_recipe(file)
+    mine = [p for p in all_runs(runs, "*-demo-*") if load_recipe(p / "config.toml").digest == recipe.digest]
+    if mine and (mine[-1] / SUMMARY).is_file():
+        typer.echo(f"This demo has been run; here is what it found. For a fresh one, delete {mine[-1]}.", err=True)
+        show_run(mine[-1], as_json)
+        return
+    execute(recipe, mine[-1] if mine else None, store=store, runs=runs, as_json=as_json)

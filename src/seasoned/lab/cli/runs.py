@@ -20,6 +20,7 @@ from seasoned.cli.shared import (
     tell,
     write_out,
 )
+from seasoned.cli.shared import show as show_lines
 from seasoned.errors import ConfigError
 from seasoned.text import one_line
 
@@ -29,7 +30,7 @@ app = typer.Typer(help="List, show and compare the runs of this folder.", no_arg
 @app.command("list")
 def list_runs(runs: RunsOption = RUNS, as_json: JsonOption = False) -> None:
     """List the runs, the latest last."""
-    from seasoned.lab.run.outputs import SUMMARY, read_summary
+    from seasoned.lab.run.rundir import SUMMARY, read_summary
 
     rows = []
     for directory in all_runs(runs):
@@ -41,14 +42,7 @@ def list_runs(runs: RunsOption = RUNS, as_json: JsonOption = False) -> None:
                 model, headline = summary.run.model, summary.headline
         except ConfigError:
             complete, headline = False, f"its {SUMMARY} is damaged"
-        rows.append(
-            {
-                "run": directory.name,
-                "complete": complete,
-                "model": model,
-                "headline": headline,
-            }
-        )
+        rows.append({"run": directory.name, "complete": complete, "model": model, "headline": headline})
     if as_json:
         print_json(rows)
         return
@@ -69,7 +63,7 @@ def list_runs(runs: RunsOption = RUNS, as_json: JsonOption = False) -> None:
 def show(run: RunArgument, runs: RunsOption = RUNS, as_json: JsonOption = False) -> None:
     """Show the results of a run."""
     from seasoned.lab.cli.run import show_run
-    from seasoned.lab.run.outputs import read_summary
+    from seasoned.lab.run.rundir import read_summary
 
     directory = find_run(run, runs)
     if as_json:
@@ -90,7 +84,7 @@ def compare(
     """
     from seasoned.lab.report.forms import to_json, to_rich
     from seasoned.lab.report.tables import comparison_table
-    from seasoned.lab.run.outputs import read_rows, read_summary
+    from seasoned.lab.run.rundir import read_rows, read_summary
 
     if len(run) < 2:
         raise ConfigError(f"expected two runs or more to compare, but got one: seasoned runs compare {run[0]} OTHER")
@@ -116,8 +110,7 @@ def table(
     """Print the table of a run. --csv or --json print all its episodes as rows."""
     from seasoned.lab.report.forms import to_rich
     from seasoned.lab.report.tables import main_table
-    from seasoned.lab.run.frames import flat_rows, to_csv
-    from seasoned.lab.run.outputs import read_summary
+    from seasoned.lab.run.rundir import flat_rows, read_summary, to_csv
 
     directory = find_run(run, runs)
     if as_json:
@@ -147,7 +140,7 @@ def export(
     """Write the test attempts of a run as logs of inspect-ai, one for each condition."""
     from seasoned.lab.report.inspect_log import write_log
     from seasoned.lab.report.rows import final
-    from seasoned.lab.run.outputs import read_rows, read_summary, read_trajectories
+    from seasoned.lab.run.rundir import read_rows, read_summary, read_trajectories
 
     del form  # there is only one format
     directory = find_run(run, runs)
@@ -163,11 +156,8 @@ def export(
     attempts = read_trajectories(directory, {row.trajectory_id for row in tested if row.condition in chosen})
     logs = []
     for name in dict.fromkeys(chosen):
-        path = (
-            output
-            if len(tested_conditions) == 1 or condition == [name]
-            else output.with_stem(f"{output.stem}-{_plain(name)}")
-        )
+        alone = len(tested_conditions) == 1 or condition == [name]
+        path = output if alone else output.with_stem(f"{output.stem}-{_plain(name)}")
         check_output(path)
         count = write_log(path, description, name, rows, attempts)
         logs.append({"condition": name, "file": str(path), "samples": count})
@@ -186,15 +176,12 @@ def _plain(condition: str) -> str:
 def path(run: RunArgument, runs: RunsOption = RUNS, as_json: JsonOption = False) -> None:
     """Print the directory of a run."""
     folder = find_run(run, runs).resolve()
-    if as_json:
-        print_json({"path": str(folder)})
-    else:
-        typer.echo(folder)
+    show_lines(as_json, {"path": str(folder)}, str(folder))
 
 
 def check(folder: Path) -> tuple[str, bool, str]:
     """A line of `seasoned doctor`: whether the summaries of the complete runs can be read."""
-    from seasoned.lab.run.outputs import SUMMARY, read_summary
+    from seasoned.lab.run.rundir import SUMMARY, read_summary
 
     directories = all_runs(folder)
     complete = [directory for directory in directories if (directory / SUMMARY).is_file()]

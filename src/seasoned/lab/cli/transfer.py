@@ -22,8 +22,7 @@ from seasoned.cli.shared import (
     find_run,
     many,
     open_store,
-    print_json,
-    tell,
+    show,
     write_out,
 )
 from seasoned.errors import ConfigError, ParseError
@@ -82,13 +81,10 @@ def transfer(
             "stronger model (-c learner.model=..), or another pool (--scope)"
         )
     write_out((lesson.model_dump_json() + "\n" for lesson in adapted), file)
-    if as_json:
-        lessons = [lesson.model_dump(mode="json") for lesson in adapted]
-        print_json({"path": str(file), "scope": pool, "from": len(insights), "lessons": lessons})
-        return
-    for lesson in adapted:
-        tell(f"- {lesson.text}")
-    tell(f"{many(len(adapted), 'lesson')} from {many(len(insights), 'insight')} of {pool}, in {file}")
+    lessons = [lesson.model_dump(mode="json") for lesson in adapted]
+    counts = f"{many(len(adapted), 'lesson')} from {many(len(insights), 'insight')} of {pool}, in {file}"
+    value = {"path": str(file), "scope": pool, "from": len(insights), "lessons": lessons}
+    show(as_json, value, [*(f"- {lesson.text}" for lesson in adapted), counts])
 
 
 def _shown(worked: Sequence[Trajectory], wanted: int) -> tuple[Trajectory, ...]:

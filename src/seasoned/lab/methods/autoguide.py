@@ -109,34 +109,31 @@ class AutoGuide:
         unused: dict[str, str] = {}
         cuts = Cuts()
         for pair in pairs:
-            if pair.attempts[0].id not in known:
-                result = self._write(pair, cuts)
-                if isinstance(result, str):
-                    log.warning("no guideline from %s: %s", pair, result)
-                    pool.passed_over(f"no guideline from {pair}: {result}")
-                    unused[pair.attempts[0].id] = result
-                else:
-                    _keep(pool, pair, *result)
+            if pair.attempts[0].id in known:
+                continue
+            try:
+                guideline = write_guideline(
+                    self.llm,
+                    pair,
+                    about=self.about,
+                    worked=self.worked,
+                    begins=self.begins,
+                    max_tokens=self.max_tokens,
+                    room=self.room or room_for(self.llm, 2400),
+                    cuts=cuts,
+                )
+                problem = UNUSABLE
+            except ContextLengthError as error:
+                guideline, problem = None, f"{TOO_LONG}: {error}"
+            if guideline is not None:
+                _keep(pool, pair, *guideline)
+                continue
+            log.warning("no guideline from %s: %s", pair, problem)
+            pool.passed_over(f"no guideline from {pair}: {problem}")
+            unused[pair.attempts[0].id] = problem
         if cut := said_of(cuts):
             pool.passed_over(cut)
         skip_unused(pool, trajectories, pairs, unused)
-
-    def _write(self, pair: Call, cuts: Cuts) -> tuple[str, str] | str:
-        """The context and guideline of a pair, or the reason why there are none."""
-        try:
-            guideline = write_guideline(
-                self.llm,
-                pair,
-                about=self.about,
-                worked=self.worked,
-                begins=self.begins,
-                max_tokens=self.max_tokens,
-                room=self.room or room_for(self.llm, 2400),
-                cuts=cuts,
-            )
-        except ContextLengthError as error:
-            return f"{TOO_LONG}: {error}"
-        return guideline or UNUSABLE
 
     def recall(self, task: Task, pool: ExperiencePool, progress: Trajectory | None = None) -> Guidance:
         """The guidelines without a context, then those for the context of the last observation.

@@ -53,12 +53,11 @@ def write_guideline(
         llm: the model.
         pair: the two attempts, the failure first.
         about: the kind of tasks.
-        worked: attempts for `worked_pair`, with their context and guideline. They are shown as an earlier exchange,
-            since a small model copies what is only quoted.
+        worked: attempts with their context and guideline. They are shown as an earlier exchange, since a small model
+            copies what is only quoted.
         begins: the words that every guideline must begin with.
         max_tokens: of the reply.
-        room: tokens for both attempts, and as many for the worked ones; halved up to three times if the prompt is too
-            long.
+        room: tokens for both attempts, and as many for the worked ones; halved up to three times for a long prompt.
         cuts: gets an entry on how much of the attempts was left out.
 
     Returns:

@@ -9,9 +9,13 @@ from collections.abc import Mapping, Sequence
 from itertools import groupby
 from typing import NamedTuple
 
-from seasoned.lab.report.format import (
+from seasoned.lab.report.forms import (
     MAX_CATEGORIES,
+    Column,
+    Line,
+    Table,
     accuracy_cell,
+    columns,
     decimal,
     gathering,
     interval,
@@ -20,8 +24,9 @@ from seasoned.lab.report.format import (
     percent,
     signed,
     solved_cell,
+    spare,
 )
-from seasoned.lab.report.forms import Column, Line, Table, columns, spare
+from seasoned.lab.report.reference import Steps as PrintedSteps
 from seasoned.lab.report.reference import further_references, step_references, trial_references
 from seasoned.lab.report.summary import AtK, Interval, LessonEffect, Probed, Run, Steps, Summary, Trial
 from seasoned.text import UNKNOWN, count, label, one_line
@@ -45,16 +50,14 @@ def trials_table(summary: Summary) -> Table | None:
     for name, trials in ours:
         rates = [*(percent(trial.accuracy) for trial in trials), *[""] * (most - len(trials))]
         test = (signed(trials[-1].points), p_value(trials[-1].p), str(sum(trial.attempts for trial in trials)))
-        values = {"name": name, "trials": [trial.to_json() for trial in trials]}
-        lines.append(Line((label(name), *rates, *test), values))
+        lines.append(Line((label(name), *rates, *test)))
     names = {name.casefold() for name, _ in ours}
     published = [one for one in trial_references(summary.run.benchmark) if one.condition in names]
     for (source, name), group in groupby(published, key=lambda one: (one.source, one.condition)):
         printed = {one.trial: one.value for one in group}
         cells = [f"{printed[trial]:.1f}%" if trial in printed else "" for trial in range(most)]
         if any(cells):
-            printed_rates = {"name": name, "rates": [printed.get(trial) for trial in range(most)]}
-            lines.append(Line((label(name), *cells, "", "", ""), printed_rates, source=source))
+            lines.append(Line((label(name), *cells, "", "", ""), source))
     notes = ("R0 is the first attempt. A task is tried again until it is solved, and counts from then on.",)
     headings = columns("condition", *heads, "points,\nlast vs R0", "exact\np", spare("attempts"))
     return Table("Solved by trial", headings, tuple(lines), notes)
@@ -80,7 +83,7 @@ def repeats_table(summary: Summary) -> Table | None:
         score = UNKNOWN if result.reward is None else f"{result.reward:.3f} ± {result.reward_error or 0.0:.3f}"
         cells = (label(name), str(len(result.rates)), mean, *([score] if scored else []))
         by_k = {figure.k: figure for figure in result.figures}
-        lines.append(Line((*cells, *rates(by_k)), {"name": name, **result.to_json()}))
+        lines.append(Line((*cells, *rates(by_k))))
     lines += _printed_at_k(summary, [name for name, _ in repeated], ks, 1 + scored)
     means = ("solved,\nmean ± error", *(["score,\nmean ± error"] if scored else []))
     heads = [Column(f"{name}{k}\n[95%]", spare=k < ks[-1]) for name in ("pass@", "pass^") for k in ks]
@@ -104,7 +107,7 @@ def _printed_at_k(summary: Summary, names: Sequence[str], ks: Sequence[int], bla
     for (name, part, source), printed in by_source.items():
         cells = [f"{printed[unit]:.1f}%" if unit in printed else "" for unit in units]
         title = f"{label(name)}, {part}" if part else label(name)
-        lines.append(Line((title, "", *[""] * blank, *cells), {"name": name, "part": part, **printed}, source=source))
+        lines.append(Line((title, "", *[""] * blank, *cells), source))
     return lines
 
 
@@ -123,21 +126,21 @@ def steps_table(summary: Summary) -> Table | None:
     )
     parts_of = map(spare, ("calls", "tokens,\nthoughts", "tokens,\nactions", "tokens,\nobservations"))
 
-    def line(one: Steps) -> Line:
-        tokens = (count(round(one.prompt_tokens)), count(round(one.completion_tokens)), decimal(one.calls))
-        parts = map(decimal, (one.thought_tokens, one.action_tokens, one.observation_tokens))
+    def line(one: Steps | PrintedSteps, n: str, tokens: tuple[str, str, str], source: str = "") -> Line:
         steps = map(decimal, (one.thoughts, one.actions, one.observations, one.invalid))
-        cells = (label(one.condition), str(one.n), *steps, *tokens, *parts)
-        return Line(cells, {"name": one.condition, **one.to_json()})
+        parts = map(decimal, (one.thought_tokens, one.action_tokens, one.observation_tokens))
+        return Line((label(one.condition), n, *steps, *tokens, *parts), source)
 
-    lines = [line(one) for one in summary.steps]
+    lines = []
+    for one in summary.steps:
+        tokens = (count(round(one.prompt_tokens)), count(round(one.completion_tokens)), decimal(one.calls))
+        lines.append(line(one, str(one.n), tokens))
     names = {one.condition for one in summary.steps}
-    for one in step_references(summary.run.benchmark):
-        if one.condition in names:
-            steps = map(decimal, (one.thoughts, one.actions, one.observations, one.invalid))
-            parts = map(decimal, (one.thought_tokens, one.action_tokens, one.observation_tokens))
-            cells = (label(one.condition), "", *steps, count(round(one.tokens)), "", "", *parts)
-            lines.append(Line(cells, {"name": one.condition, **one.model_dump()}, source=one.source))
+    lines += [
+        line(printed, "", (count(round(printed.tokens)), "", ""), printed.source)
+        for printed in step_references(summary.run.benchmark)
+        if printed.condition in names
+    ]
     notes = (
         "Means over all test attempts, except those that ended with a server error. Tokens in"
         " and out are the model's; thoughts, actions and observations are counted once each,"
@@ -149,10 +152,10 @@ def steps_table(summary: Summary) -> Table | None:
 # Heuristics and lessons
 
 
-class SweepPoint(NamedTuple):
-    """Accuracy with k heuristics, over all runs of the test, with tasks as trials of the interval."""
+class Point(NamedTuple):
+    """Accuracy at a number of heuristics or of training cases, with tasks as trials of the interval."""
 
-    k: int
+    at: int
     accuracy: float
     interval: Interval
 
@@ -178,27 +181,27 @@ def _swept(run: Run, name: str) -> tuple[str, int] | None:
     return f"erl-{retrieve}" if retrieve else "erl", parameters["k"]
 
 
-def sweep(summary: Summary) -> dict[str, list[SweepPoint]]:
-    """Accuracy by number of heuristics shown, for each retrieval, by rising k (ERL, figure 4 and table 3)."""
-    points: dict[str, list[SweepPoint]] = {name: [] for name in _RETRIEVALS}
+def sweep(summary: Summary) -> dict[str, list[Point]]:
+    """Accuracy by number of heuristics shown, for each retrieval, over all runs (ERL, figure 4 and table 3)."""
+    points: dict[str, list[Point]] = {name: [] for name in _RETRIEVALS}
     for one in summary.conditions:
         place, figures = _swept(summary.run, one.name), one.reliability.figures
         if place and figures:
-            point = SweepPoint(place[1], figures[0].pass_at, figures[0].pass_at_interval)
+            point = Point(place[1], figures[0].pass_at, figures[0].pass_at_interval)
             points.setdefault(place[0], []).append(point)
     return {name: sorted(curve) for name, curve in points.items() if curve}
 
 
 def sweep_table(summary: Summary) -> Table | None:
     """One line for each number of heuristics, one column for each retrieval; None with fewer than two conditions."""
-    curves = {name: {point.k: point for point in points} for name, points in sweep(summary).items()}
+    curves = {name: {point.at: point for point in points} for name, points in sweep(summary).items()}
     if sum(map(len, curves.values())) < 2:
         return None
     lines = []
     for k in sorted({k for points in curves.values() for k in points}):
-        at_k = {name: points.get(k) for name, points in curves.items()}
-        cells = (f"{percent(one.accuracy)} {interval(one.interval)}" if one else "" for one in at_k.values())
-        lines.append(Line((str(k), *cells), {"k": k, **{name: one and one._asdict() for name, one in at_k.items()}}))
+        at_k = [points.get(k) for points in curves.values()]
+        cells = (f"{percent(one.accuracy)} {interval(one.interval)}" if one else "" for one in at_k)
+        lines.append(Line((str(k), *cells)))
     heads = columns("heuristics", *(f"{label(name)}\n[95%]" for name in curves), words=0)
     notes = ["Over all runs of the test."]
     if "erl" in curves:
@@ -215,7 +218,7 @@ def origins_table(summary: Summary) -> Table | None:
     for one in summary.origins[:MAX_CATEGORIES]:
         points = [signed(one.conditions[name].points) for name in names]
         counts = (str(one.lessons["success"]), str(one.lessons["failure"]))
-        lines.append(Line((one_line(one.category, 40) or "all", *counts, *points), one.to_json()))
+        lines.append(Line((one_line(one.category, 40) or "all", *counts, *points)))
     heads = ("from\nsuccesses", "from\nfailures", *(f"{label(name)},\npoints" for name in names))
     notes = (f"Points are against {label(summary.baseline)}.",) if names else ()
     return Table("Heuristics by source", columns("category", *heads), tuple(lines), notes)
@@ -229,7 +232,7 @@ def guidance_table(summary: Summary) -> Table | None:
     for one in summary.guidance:
         shown = count(None if one.guidance_tokens is None else round(one.guidance_tokens))
         cells = (label(one.condition), shown, solved_cell(one), accuracy_cell(one), signed(one.points), p_value(one.p))
-        lines.append(Line(cells, one.to_json()))
+        lines.append(Line(cells))
     heads = ("guidance\ntokens", "solved", "accuracy\n[95%]", "points vs\ntrajectories", "exact\np")
     notes = (
         "Guidance tokens are the mean per attempt: the text of the heuristics, or the trajectories as transcripts,"
@@ -248,26 +251,20 @@ def efficiency_table(summary: Summary) -> Table | None:
     for one in summary.efficiency:
         source = "solved attempts" if one.type == "positive" else "failed attempts"
         figures = (f"{one.lessons:.1f}", signed(one.points), signed(one.points_per_lesson, 3))
-        lines.append(Line((label(one.condition), source, *figures), one.to_json()))
+        lines.append(Line((label(one.condition), source, *figures)))
     types = {one.type for one in summary.efficiency}
     for printed in further_references(summary.run.benchmark):
         if printed.unit == "points a note" and printed.condition in types:
             source = "solved attempts" if printed.condition == "positive" else "failed attempts"
-            values = {"name": printed.condition, "points_per_lesson": printed.value, "place": printed.place}
-            lines.append(
-                Line((printed.condition, source, "", "", signed(printed.value, 3)), values, source=printed.source)
-            )
+            lines.append(Line((printed.condition, source, "", "", signed(printed.value, 3)), printed.source))
     heads = columns("variant", "learned from", "lessons", "points", "points per lesson", words=2)
     return Table("The value of a lesson", heads, tuple(lines))
 
 
-def lessons_table(summary: Summary, *, limit: int = 20, width: int = 60) -> Table | None:
-    """The lessons most often recalled, and the outcomes of their test tasks with them and without.
+def lessons_table(summary: Summary, *, limit: int, width: int = 60) -> Table | None:
+    """The lessons most often recalled (at most `limit`), and the outcomes of test tasks with them and without.
 
-    Args:
-        summary: The summary of the run.
-        limit: The most lines.
-        width: The most characters of a lesson's text.
+    `width` is the most characters of a lesson's text.
     """
     lessons = summary.lessons
     if not lessons:
@@ -286,7 +283,7 @@ def lessons_table(summary: Summary, *, limit: int = 20, width: int = 60) -> Tabl
             f"{one.baseline_successes}/{one.baseline_n}" if one.baseline_n else UNKNOWN,
             signed(one.points, 0),
         )
-        return Line(cells, one.to_json())
+        return Line(cells)
 
     notes = []
     if len(lessons) > limit:
@@ -300,12 +297,12 @@ def lessons_table(summary: Summary, *, limit: int = 20, width: int = 60) -> Tabl
 # Proof
 
 
-def probes_table(summary: Summary, limit: int = 20) -> Table | None:
+def probes_table(summary: Summary) -> Table | None:
     """The effects of single lessons as a probe estimates them: the most helpful first, the most harmful last."""
     if not summary.probes:
         return None
     ordered = sorted(summary.probes, key=lambda one: (one.condition, one.block, -one.effect))
-    shown = ordered if len(ordered) <= limit else [*ordered[: limit // 2], *ordered[-(limit // 2) :]]
+    shown = ordered if len(ordered) <= 20 else [*ordered[:10], *ordered[-10:]]
 
     def line(one: Probed) -> Line:
         cells = (
@@ -318,7 +315,7 @@ def probes_table(summary: Summary, limit: int = 20) -> Table | None:
             f"{100 * one.deviation:.0f}",
             "kept" if one.kept else "left out",
         )
-        return Line(cells, one.to_json())
+        return Line(cells)
 
     words = Column("", number=False)
     heads = columns("lessons of", "block", "lesson", "shown", "raw points", "points", "deviation", words, words=3)
@@ -345,7 +342,7 @@ def gates_table(summary: Summary) -> Table | None:
                 decision_cell,
                 count(gate.tokens) if number == len(gate.looks) - 1 else "",
             )
-            lines.append(Line(cells, {**gate.to_json(), "look": number}))
+            lines.append(Line(cells))
     if not lines:
         return None
     decision = Column("decision", number=False)

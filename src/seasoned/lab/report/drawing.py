@@ -45,6 +45,20 @@ def short(name: object) -> str:
     return one_line(label(name), 20)
 
 
+class Bar(NamedTuple):
+    """A horizontal bar: its name, the name cut to the room, its width and whiskers in percent, and its figures."""
+
+    name: str
+    tick: str
+    width: float
+    low: float
+    high: float
+    rate: str
+    counts: str
+    colour: str
+    hatch: str = ""
+
+
 class Stack(NamedTuple):
     """One part of horizontal bars: its name in the legend, its value in each bar, colour and hatching."""
 
@@ -61,14 +75,10 @@ def stack(
     scale: Sequence[float],
     figure: Callable[[int], str] | None,
 ) -> None:
-    """Draw horizontal stacked bars.
+    """Draw horizontal stacked bars, one for each name from the top, with the parts from the left.
 
-    Args:
-        axes: The axes to draw on.
-        names: One per bar, from the top.
-        stacks: The parts, from the left.
-        scale: For each bar, the factor from a value to its width.
-        figure: Formats the value for parts with room for it; None for no figures.
+    `scale` has for each bar the factor from a value to its width; `figure` formats the value for parts with room for
+    it.
     """
     left = [0.0] * len(names)
     box = {"boxstyle": "round,pad=0.18", "facecolor": "white", "edgecolor": "none"}
@@ -131,14 +141,38 @@ def paper_marks(axes: Axes, figures: Sequence[Reference | None]) -> None:
         )
 
 
-def svg(name: str, words: str, height: float, draw: Callable[[Axes], None]) -> str:
-    """Draw a plot.
+def bars_svg(
+    name: str,
+    title: str,
+    bars: Sequence[Bar],
+    what: str,
+    inches: float,
+    papers: Sequence[Reference | None] = (),
+    line_at: float | None = None,
+) -> str:
+    """Bars with their whiskers and figures, published figures as marks, and a broken line at a rate in percent."""
 
-    Args:
-        name: The prefix of its ids, different for each plot of a page.
-        words: The description for screen readers.
-        height: In inches.
-        draw: Draws on the empty axes.
+    def draw(axes: Axes) -> None:
+        for place, bar in enumerate(bars):
+            axes.barh(place, bar.width, height=0.62, color=bar.colour, hatch=bar.hatch)
+            whiskers = [[bar.width - bar.low], [bar.high - bar.width]]
+            axes.errorbar(bar.width, place, xerr=whiskers, color=INK, capsize=4, linewidth=1.4)
+            beside(axes, place, bar.rate + bar.counts)
+        paper_marks(axes, papers)
+        if line_at is not None:
+            axes.axvline(line_at, color=VERMILION, linestyle="--", linewidth=1.6)
+        axes.set_yticks(range(len(bars)), [bar.tick for bar in bars])
+        axes.set_xlabel(what)
+        rates_axis(axes, horizontal=True)
+
+    words = ", ".join(f"{bar.name} {bar.rate}" for bar in bars)
+    return svg(name, f"{title}: {words}.", inches + 0.46 * len(bars), draw) if bars else ""
+
+
+def svg(name: str, words: str, height: float, draw: Callable[[Axes], None]) -> str:
+    """Draw a plot on empty axes, `height` inches high.
+
+    `name` is the prefix of its ids, different for each plot of a page; `words` describe the plot for screen readers.
 
     Raises:
         MissingExtraError: matplotlib is not installed.

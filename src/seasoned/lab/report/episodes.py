@@ -13,7 +13,7 @@ from typing import Any, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict
 
-from seasoned.lab.report.format import gathering
+from seasoned.lab.report.forms import gathering
 from seasoned.lab.report.rows import EpisodeKey, Row, final
 from seasoned.lab.report.summary import Summary
 from seasoned.text import count, cut, label, one_line
@@ -29,7 +29,6 @@ EPISODES_ROOM, CALLS_ROOM = 8_000_000, 4_000_000
 NAMED = 4000
 """The most episodes, and the most calls, that a page names."""
 _MIN_SAVED = 400  # characters that an opening must save
-
 _MOVES = {
     (False, True): ("F=>T", "not solved before, solved now", "gain"),
     (True, False): ("T=>F", "solved before, not solved now", "loss"),
@@ -65,26 +64,19 @@ class Call(BaseModel):
 # Episodes to read
 
 
-def choose_episodes(summary: Summary, rows: Sequence[Row], *, limit: int = 12) -> list[str]:
-    """Ids of the trajectories worth reading: the method's episodes and the baseline's at the same tasks.
+def choose_episodes(summary: Summary, rows: Sequence[Row]) -> list[str]:
+    """Ids of at most 12 trajectories worth reading: the method's episodes and the baseline's at the same tasks.
 
     The choice is three tasks that only the method solved, two that only the baseline solved, and one that neither
-    solved; episodes with lessons and short ones come first, and no task is repeated among tasks of one kind.
-
-    Args:
-        summary: The summary of the run.
-        rows: The rows of the summary.
-        limit: The most trajectories.
-
-    Returns:
-        Trajectory ids; empty if there is no method.
+    solved; episodes with lessons and short ones come first, and no task is repeated among tasks of one kind. Without a
+    method there are none.
     """
     tested = [row for row in final(rows) if row.counted]
     before = {row.key: row for row in tested if row.condition == summary.baseline}
     after = [row for row in tested if row.condition == summary.method]
     if not before:
         examples = [row for solved in (True, False) for row in [one for one in after if one.solved is solved][:3]]
-        return [row.trajectory_id for row in examples if row.trajectory_id][:limit]
+        return [row.trajectory_id for row in examples if row.trajectory_id]
     after.sort(key=lambda row: (not row.lesson_ids, row.turns, len(row.task), row.key))
     chosen: list[str] = []
     for move, places in (((False, True), 3), ((True, False), 2), ((False, False), 1)):
@@ -94,7 +86,7 @@ def choose_episodes(summary: Summary, rows: Sequence[Row], *, limit: int = 12) -
                 by_task.setdefault(row.task_id, row)
         for row in list(by_task.values())[:places]:
             chosen += [row.trajectory_id, before[row.key].trajectory_id]
-    return list(dict.fromkeys(one for one in chosen if one))[:limit]
+    return list(dict.fromkeys(one for one in chosen if one))
 
 
 def views(
@@ -186,15 +178,9 @@ class Conversation(NamedTuple):
 def every_episode(
     rows: Sequence[Row], trajectories: Sequence[Trajectory], *, room: int = EPISODES_ROOM
 ) -> dict[str, Any]:
-    """All episodes, condition by condition in the order of the trajectories.
+    """All episodes as `laid_out`, condition by condition.
 
-    Args:
-        rows: The rows of the run, for condition, trial and verdict.
-        trajectories: All trajectories.
-        room: The most characters of conversations; the rest are named without their messages.
-
-    Returns:
-        As `laid_out`, plus `numbers`: the numbers of the named episodes by full id.
+    There are also `numbers`, the numbers of the named episodes by full id, and a sentence `says`.
     """
     row_of = {row.trajectory_id: row for row in rows if row.trajectory_id}
     numbers = {one.id: number for number, one in enumerate(trajectories[:NAMED], 1)}
@@ -205,19 +191,15 @@ def every_episode(
         about = {"number": numbers[one.id], "title": _title(one.category, where, one.task)}
         view = _facts(row, one) | about | {"trial": row.trial if row else 0}
         named.append(Conversation(_group(row, one), view, one.task_id, conversation(one)))
-    return laid_out(named, room, len(trajectories)) | {"numbers": numbers}
+    laid = laid_out(named, room, len(trajectories))
+    missing = laid["missing"]
+    rest = f" The other {missing:,} did not fit; read one with seasoned replay and its id." if missing else ""
+    says = f"{laid['whole']:,} whole conversations, as the model saw them.{rest} All of them are in trajectories.jsonl."
+    return laid | {"numbers": numbers, "says": says}
 
 
 def every_call(calls: Sequence[Call], *, room: int = CALLS_ROOM) -> dict[str, Any]:
-    """All calls outside the agents' turns, each with its reply, by purpose and condition.
-
-    Args:
-        calls: All calls.
-        room: The most characters of prompts and replies; the rest are named without them.
-
-    Returns:
-        As `laid_out`.
-    """
+    """All calls outside the agents' turns, each with its reply, by purpose and condition: as `every_episode`."""
     named = []
     for number, call in enumerate(calls[:NAMED], 1):
         owner = gathering(call.condition) if call.condition == "training" else label(call.condition)
@@ -227,7 +209,10 @@ def every_call(calls: Sequence[Call], *, room: int = CALLS_ROOM) -> dict[str, An
         messages = spoken([*call.messages, {"role": "assistant", "content": call.reply}])
         group = f"{call.purpose}, {owner if call.condition else 'test tasks'}"
         named.append(Conversation(group, {"title": title}, str(number), messages))
-    return laid_out(named, room, len(calls))
+    laid = laid_out(named, room, len(calls))
+    rest = f" The other {laid['missing']:,} would not fit." if laid["missing"] else ""
+    says = f"{laid['whole']:,} model calls outside the agents' turns, each with its reply."
+    return laid | {"says": f"{says}{rest} All that were kept are in calls.jsonl."}
 
 
 def _title(*parts: str) -> str:
@@ -250,8 +235,8 @@ def laid_out(named: Iterable[Conversation], room: int, total: int) -> dict[str, 
 
     Returns:
         groups: list of {name, episodes: list of the facts of each, with `opening` (the number of an opening or 0) and
-        `messages` (those after the opening, or None without room)}; openings: list of messages, numbered from 1;
-        whole: how many have their messages; missing: how many have not.
+            `messages` (those after the opening, or None without room)}; openings: list of messages, numbered from 1;
+            whole: how many have their messages; missing: how many have not.
     """
     cut_short = [
         one._replace(messages=[(role, cut(text, WHOLE_MESSAGE_LIMIT)) for role, text in one.messages]) for one in named
@@ -300,17 +285,3 @@ def _prefixes(messages: Messages) -> list[int]:
         prefix = hash((prefix, message))
         prefixes.append(prefix)
     return prefixes
-
-
-def readable(laid: Mapping[str, Any]) -> str:
-    """A sentence about the episodes on the page."""
-    missing = laid["missing"]
-    rest = f" The other {missing:,} did not fit; read one with seasoned replay and its id." if missing else ""
-    return f"{laid['whole']:,} whole conversations, as the model saw them.{rest} All of them are in trajectories.jsonl."
-
-
-def readable_calls(laid: Mapping[str, Any]) -> str:
-    """A sentence about the calls on the page."""
-    rest = f" The other {laid['missing']:,} would not fit." if laid["missing"] else ""
-    shown = f"{laid['whole']:,} model calls outside the agents' turns, each with its reply."
-    return f"{shown}{rest} All that were kept are in calls.jsonl."

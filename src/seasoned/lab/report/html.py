@@ -6,34 +6,30 @@ direction of the text around it; the page's own policy forbids scripts and every
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from datetime import datetime
+from difflib import SequenceMatcher
+from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from seasoned.errors import MissingExtraError
-from seasoned.lab.report.attempt_tables import (
-    efficiency_table,
-    gates_table,
-    guidance_table,
-    lessons_table,
-    origins_table,
-    probes_table,
-    repeats_table,
-    steps_table,
-    sweep_table,
-    trials_table,
+from seasoned.lab.report.attempt_tables import lessons_table
+from seasoned.lab.report.build import place, test_words
+from seasoned.lab.report.episodes import (
+    Call,
+    choose_episodes,
+    every_call,
+    every_episode,
+    views,
 )
-from seasoned.lab.report.episodes import Call, every_call, every_episode, readable, readable_calls, views
-from seasoned.lab.report.format import cost, duration, percent, signed
-from seasoned.lab.report.forms import Table
-from seasoned.lab.report.headline import place, test_words
-from seasoned.lab.report.plots import FIGURES
-from seasoned.lab.report.programs import fixes
-from seasoned.lab.report.rows import Row
+from seasoned.lab.report.forms import Table, cost, duration, percent, signed
+from seasoned.lab.report.plots import figures
+from seasoned.lab.report.rows import EpisodeKey, Row
 from seasoned.lab.report.summary import Run, Spent, Summary
-from seasoned.lab.report.tables import FEW, categories_table, main_table, pairs_table, phases_table
-from seasoned.text import clean, count, cut, label, one_line
+from seasoned.lab.report.tables import FEW, PAGE, main_table, pairs_table
+from seasoned.text import clean, count, cut, label, one_line, prompt_line
 from seasoned.types import Lesson, Trajectory
 
 if TYPE_CHECKING:
@@ -42,28 +38,14 @@ if TYPE_CHECKING:
 CONFIG_LIMIT = 20_000
 LESSON_LIMIT = 100
 PROBLEM_LIMIT = 1000
-_MORE = (
-    gates_table,
-    probes_table,
-    trials_table,
-    repeats_table,
-    sweep_table,
-    phases_table,
-    origins_table,
-    guidance_table,
-    categories_table,
-    steps_table,
-    efficiency_table,
-)
 
 
 def render(
     summary: Summary,
     rows: Sequence[Row],
-    trajectories: Sequence[Trajectory] = (),
+    attempts: Sequence[Trajectory] = (),
     lessons: Sequence[Lesson] = (),
     config_text: str = "",
-    everything: Sequence[Trajectory] = (),
     calls: Sequence[Call] = (),
 ) -> str:
     """The report of a run as a page. Without matplotlib the plots are left out, and the page says so.
@@ -71,17 +53,17 @@ def render(
     Args:
         summary: The summary of the run.
         rows: The rows of the summary.
-        trajectories: The episodes to read, for instance from `choose_episodes`. Two of one task, seed and fold are
-            shown together.
-        lessons: The lessons of the run, to show which ones an episode recalled.
+        attempts: All attempts of the run, shown complete but folded; those of `choose_episodes` also come first.
+        lessons: The lessons of the run, to show which ones an attempt recalled.
         config_text: The resolved config, shown as it is.
-        everything: All episodes of the run, shown complete but folded.
         calls: All model calls outside the agents' turns, shown likewise.
     """
-    from markupsafe import Markup
-
-    figures, missing = _figures(summary)
-    all_episodes, all_calls = every_episode(rows, everything), every_call(calls)
+    try:
+        drawn, missing = figures(summary), ""
+    except MissingExtraError as error:
+        drawn, missing = [], f"There are no plots: {error}."
+    chosen = set(choose_episodes(summary, rows))
+    to_read = [attempt for attempt in attempts if attempt.id in chosen]
     version = f"=={summary.run.version}" if summary.run.version else ""
     return _template().render(
         summary=summary,
@@ -92,17 +74,14 @@ def render(
         published=_published(summary),
         pairs=pairs_table(summary),
         few_pairs=FEW,
-        # Safe without escaping, since plots contain only figures and escaped names.
-        figures=[(title, Markup(svg), caption) for title, svg, caption in figures],
+        figures=drawn,
         figures_missing=missing,
-        tables=[table for make in _MORE if (table := make(summary))],
+        tables=[table for make in PAGE if (table := make(summary))],
         lessons=lessons_table(summary, limit=LESSON_LIMIT, width=400),
-        fixes=fixes(summary, rows, trajectories, lessons),
-        episodes=views(summary, rows, trajectories, lessons),
-        everything=all_episodes,
-        readable=readable(all_episodes),
-        calls=all_calls,
-        readable_calls=readable_calls(all_calls),
+        fixes=fixes(summary, rows, to_read, lessons),
+        episodes=views(summary, rows, to_read, lessons),
+        everything=every_episode(rows, attempts),
+        calls=every_call(calls),
         problems=_problems(summary),
         training=summary.training,
         config=cut(config_text, CONFIG_LIMIT),
@@ -110,6 +89,7 @@ def render(
     )
 
 
+@cache
 def _template() -> jinja2.Template:
     import jinja2
     from markupsafe import Markup
@@ -182,7 +162,7 @@ def _tiles(summary: Summary) -> list[tuple[str, str, str]]:
 
 def _published(summary: Summary) -> Table | None:
     """All published figures for the benchmark, if the main table leaves some out."""
-    everything = main_table(summary, which="all")
+    everything = main_table(summary, all_published=True)
     shown = sum(bool(line.source) for line in main_table(summary).lines)
     lines = tuple(line for line in everything.lines if line.source)
     return Table("", everything.columns, lines) if len(lines) > shown else None
@@ -198,10 +178,72 @@ def _problems(summary: Summary) -> list[tuple[str, list[str]]]:
     return listed
 
 
-def _figures(summary: Summary) -> tuple[list[tuple[str, str, str]], str]:
-    """(title, SVG, caption) of each non-empty plot, and the reason if there are none."""
-    try:
-        drawn = [(figure.heading(summary), figure.svg(summary), figure.caption) for figure in FIGURES]
-    except MissingExtraError as error:
-        return [], f"There are no plots: {error}."
-    return [one for one in drawn if one[1]], ""
+# Programs
+
+FIXES = 3
+"""The most tasks whose programs are shown."""
+_LINES, _LINE, _FACTS = 30, 160, 4
+
+Marked = list[tuple[str, bool]]
+
+
+def fixes(
+    summary: Summary, rows: Sequence[Row], trajectories: Sequence[Trajectory], lessons: Sequence[Lesson]
+) -> list[dict[str, Any]]:
+    """A failed program beside one that works, with the facts it used; [] if no task asks for a program.
+
+    Both programs are of one task, seed, fold and run: the baseline failed, and the method solved it.
+    """
+    attempts = {one.id: one for one in trajectories if one.agent == "coder"}
+    pairs: dict[EpisodeKey, dict[str, Row]] = {}
+    for row in rows:
+        if row.trajectory_id in attempts:
+            pairs.setdefault(row.key, {})[row.condition] = row
+    texts = {lesson.id: lesson for lesson in lessons if lesson.kind == "fact"}
+    shown = []
+    for pair in pairs.values():
+        before, after = pair.get(summary.baseline), pair.get(summary.method or "")
+        if before is not None and after is not None and after.solved and not before.solved:
+            shown.append(_fix(before, after, attempts, texts))
+    return shown[:FIXES]
+
+
+def _fix(before: Row, after: Row, attempts: Mapping[str, Trajectory], texts: Mapping[str, Lesson]) -> dict[str, Any]:
+    old, new = attempts[before.trajectory_id], attempts[after.trajectory_id]
+    lines = [cut(_program(one), 8000).splitlines()[:_LINES] for one in (old, new)]
+    removed, added = _marked(*lines)
+    known = [texts[one] for one in new.lesson_ids if one in texts]
+    used = set(re.findall(r"[A-Za-z_]\w*", "\n".join(lines[1])))
+    facts = [lesson.text for lesson in known if used & set(lesson.key.split("."))]
+    return {
+        "task": cut(new.task, 600),
+        "facts": [cut(text, 400) for text in dict.fromkeys(facts)][:_FACTS],
+        "sides": [
+            {"name": label(before.condition), "mark": "-", "lines": removed, "solved": False, "says": _fault(old)},
+            {"name": label(after.condition), "mark": "+", "lines": added, "solved": True, "says": ""},
+        ],
+    }
+
+
+def _program(attempt: Trajectory) -> str:
+    """The program that was judged."""
+    written = (step.action for step in reversed(attempt.steps) if not step.action.startswith((">>>", "NOTE[", "N/A")))
+    return next(written, attempt.outcome.answer)
+
+
+def _marked(old: Sequence[str], new: Sequence[str]) -> tuple[Marked, Marked]:
+    """The lines of both programs, each with whether the other program lacks it."""
+    before, after = ([line[:_LINE].rstrip() for line in side] for side in (old, new))
+    same = SequenceMatcher(None, before, after, autojunk=False).get_matching_blocks()
+    in_new = {block.a + n for block in same for n in range(block.size)}
+    in_old = {block.b + n for block in same for n in range(block.size)}
+    return (
+        [(line, place not in in_new) for place, line in enumerate(before)],
+        [(line, place not in in_old) for place, line in enumerate(after)],
+    )
+
+
+def _fault(attempt: Trajectory) -> str:
+    """The fault: the judge's verdict, or else the last observation."""
+    seen = [step.observation for step in attempt.steps if step.observation]
+    return prompt_line(str(attempt.meta.get("verdict") or (seen[-1] if seen else "")), 300)

@@ -33,7 +33,7 @@ _SHOWN = 1000  # characters of an input in a summary
 
 
 def write_log(path: Path, run: Run, condition: str, rows: Sequence[Row], trajectories: Mapping[str, Trajectory]) -> int:
-    """Write the test of one condition as a log.
+    """Write the test of one condition as a log, and return the number of samples.
 
     Args:
         path: the file to write.
@@ -41,9 +41,6 @@ def write_log(path: Path, run: Run, condition: str, rows: Sequence[Row], traject
         condition: the condition to write.
         rows: the run's results, of all conditions.
         trajectories: by id, at least those of the condition's rows.
-
-    Returns:
-        The number of samples.
 
     Raises:
         DataError: an attempt of the results is missing, or the file cannot be written.

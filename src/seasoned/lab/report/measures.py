@@ -1,20 +1,22 @@
-"""Measures on the rows of a run: lessons, trials, several runs of the test, guidance, tokens by part.
+"""Measures on the rows of a run: lessons, trials, several runs of the test, guidance, steps, tokens by part.
 
-Always holds: an episode that a server error ended is neither a failure nor a run; an unknown figure is None, never 0;
-0 <= pass^k <= mean <= pass@k <= 1.
+Always holds: an episode that a server error ended is neither a failure nor a run; a figure that is unknown, or that one
+of the attempts lacks, is None, never 0; 0 <= pass^k <= mean <= pass@k <= 1.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from functools import cache
 from math import sqrt
 from statistics import NormalDist
-from typing import Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-from seasoned.errors import DataError
+from seasoned.embed import static
+from seasoned.errors import DataError, SeasonedError
 from seasoned.lab.report import stats
-from seasoned.lab.report.format import share
+from seasoned.lab.report.forms import share
 from seasoned.lab.report.rows import EpisodeKey, Row, latest, outcomes, sum_others, until_solved
 from seasoned.lab.report.summary import (
     AtK,
@@ -32,7 +34,11 @@ from seasoned.lab.report.summary import (
     Tokens,
     Trial,
 )
-from seasoned.types import Lesson, Usage
+from seasoned.text import guidance_tokens
+from seasoned.types import Guidance, Lesson, Trajectory, Usage
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
 
 Key = TypeVar("Key", bound=Hashable)
 
@@ -74,12 +80,7 @@ def spent(used: Usage) -> Spent:
 
 
 def phases(rows: Sequence[Row], learning: Usage) -> Phases:
-    """The usage of a condition by part (ERL, table 4).
-
-    Args:
-        rows: The final test rows of one condition.
-        learning: The usage of writing its lessons.
-    """
+    """The usage of a condition by part (ERL, table 4): its final test rows, and the writing of its lessons."""
     used, recall = (sum(parts, Usage()) for parts in ((row.usage for row in rows), (row.aside for row in rows)))
     rollout = _less(used, recall)
     return Phases(
@@ -111,11 +112,9 @@ def _less(whole: Usage, part: Usage) -> Usage:
 def by_trial(rows: Sequence[Row]) -> tuple[Trial, ...]:
     """Cumulative figures by trial (Reflexion, figures 2 and 3; ExpeL, table 2); none if no task was tried twice.
 
-    A solved task stays solved, and a task that is not tried again keeps its outcome. A task whose last attempt ended in
-    a server error is left out of that trial's rate.
-
-    Args:
-        rows: All attempts of one condition, at one number of training cases per seed and fold.
+    The rows are all attempts of one condition, at one number of training cases per seed and fold. A solved task stays
+    solved, and a task that is not tried again keeps its outcome. A task whose last attempt ended in a server error is
+    left out of that trial's rate.
 
     Raises:
         MissingExtraError: SciPy is not installed.
@@ -167,15 +166,6 @@ def endings(rows: Sequence[Row]) -> dict[Literal["success", "failed", "halted"],
 # Several runs of the test
 
 
-def runs_by_task(rows: Iterable[Row]) -> dict[tuple[int, int, str], list[bool]]:
-    """Solved or not in each run, by seed, fold and task, for one condition."""
-    runs: dict[tuple[int, int, str], list[bool]] = {}
-    for row in rows:
-        if row.counted:
-            runs.setdefault((row.seed, row.fold, row.task_id), []).append(row.solved)
-    return runs
-
-
 def reliability(
     runs: Mapping[Key, Sequence[bool]], *, task_of: Callable[[Key], Hashable] = lambda key: key
 ) -> tuple[AtK, ...]:
@@ -202,25 +192,20 @@ def reliability(
 
 
 def over_runs(rows: Iterable[Row]) -> Reliability:
-    """The results of a condition over several runs of the test, as in ERL's tables.
-
-    Args:
-        rows: Its final test rows, each task once per run.
-    """
+    """The results of a condition over several runs of the test, as in ERL's tables, from its final test rows."""
     counted = [row for row in rows if row.counted]
     by_run = [[row for row in counted if row.repeat == turn] for turn in sorted({row.repeat for row in counted})]
     rates = [sum(row.solved for row in run) / len(run) for run in by_run]
     rewards = [[row.reward for row in run if row.reward is not None] for run in by_run]
-    mean, error = _mean_and_error(rates)
-    reward, reward_error = _mean_and_error([sum(run) / len(run) for run in rewards if run])
-    figures = reliability(runs_by_task(counted), task_of=lambda key: key[-1])
+    mean, error = stats.mean_and_error(rates)
+    reward, reward_error = stats.mean_and_error([sum(run) / len(run) for run in rewards if run])
+    runs: dict[tuple[int, int, str], list[bool]] = {}
+    for row in counted:
+        runs.setdefault((row.seed, row.fold, row.task_id), []).append(row.solved)
+    figures = reliability(runs, task_of=lambda key: key[-1])
     return Reliability(
         rates=tuple(rates), mean=mean, error=error, reward=reward, reward_error=reward_error, figures=figures
     )
-
-
-def _mean_and_error(figures: Sequence[float]) -> tuple[float | None, float | None]:
-    return stats.mean_and_error(figures) if figures else (None, None)
 
 
 # Heuristics
@@ -229,10 +214,7 @@ def _mean_and_error(figures: Sequence[float]) -> tuple[float | None, float | Non
 def by_origin(lessons: Iterable[Lesson], rows: Iterable[Row], baseline: str = "react") -> tuple[Origin, ...]:
     """Scores with lessons from successes and from failures, by category of task and last for all (ERL, figure 2b).
 
-    Args:
-        lessons: Heuristics, with `data["success"]`.
-        rows: Final test rows, each task once per condition and run.
-        baseline: The condition that points are counted from.
+    Heuristics have `data["success"]`; rows are final test rows; points are against the baseline.
     """
     heuristics, tested = list(lessons), [row for row in rows if row.counted]
     names = dict.fromkeys(row.condition for row in tested)
@@ -255,13 +237,8 @@ def by_origin(lessons: Iterable[Lesson], rows: Iterable[Row], baseline: str = "r
 def by_guidance(rows: Iterable[Row], steps: Iterable[Steps]) -> tuple[GuidancePoint, ...]:
     """Scores with trajectories, and with heuristics made from them, by guidance tokens (ERL, figure 5).
 
-    Args:
-        rows: Final test rows, each task once per condition and run.
-        steps: The steps of the conditions, for their guidance tokens.
-
-    Returns:
-        Points for few-shot-trajectories, erl-matched, erl and erl-thought, if run; empty without the first or without
-        any other.
+    The points, from final test rows, are of few-shot-trajectories, erl-matched, erl and erl-thought, if run; there are
+    none without the first or without any other. The steps have the guidance tokens.
     """
     tokens = {one.condition: one.guidance_tokens for one in steps}
     by_condition: dict[str, list[Row]] = {name: [] for name in (TRAJECTORIES, "erl-matched", "erl", "erl-thought")}
@@ -282,11 +259,7 @@ def by_guidance(rows: Iterable[Row], steps: Iterable[Steps]) -> tuple[GuidancePo
 
 
 def judgements(rows: Iterable[Row]) -> Judgements:
-    """How often a model judged its own attempts rightly, among those with a known outcome (ERL, appendix C.2: 70%).
-
-    Args:
-        rows: Training attempts, with the verdict in `judged`.
-    """
+    """How often a model judged its own training attempts rightly, among known outcomes (ERL, appendix C.2: 70%)."""
     pairs = [(row.judged, row.solved) for row in rows if row.counted and row.judged is not None]
     right = sum(verdict == solved for verdict, solved in pairs)
     rate = share(right, len(pairs))
@@ -306,13 +279,9 @@ def judgements(rows: Iterable[Row]) -> Judgements:
 def effects(
     tested: Sequence[Row], training: Sequence[Row], lessons: Sequence[Lesson], baseline: str
 ) -> tuple[LessonEffect, ...]:
-    """The effect of each lesson on test episodes, the most recalled first.
+    """The effect of each lesson that is not deleted on the final test rows, the most recalled first.
 
-    Args:
-        tested: The final test rows of all conditions.
-        training: The training rows, for the sources of each lesson.
-        lessons: The lessons; deleted ones are left out.
-        baseline: The condition with the same tasks without lessons.
+    The training rows are for the sources of each lesson; the baseline has the same tasks without lessons.
     """
     rows_by_attempt = _rows_by_attempt(training)
     without = outcomes([row for row in tested if row.condition == baseline])
@@ -396,15 +365,16 @@ def efficiencies(
         if variant is None or after is None or before is None:
             continue
         size = sizes[name] if name in sizes else _shared_size(variant, lessons, training)
-        worth = stats.efficiency(100 * after, 100 * before, size)
         points = 100 * (after - before)
+        worth = (100 * after - 100 * before) / size if size > 0 else None
         table.append(Efficiency(condition=name, type=variant, lessons=size, points=points, points_per_lesson=worth))
     return tuple(table)
 
 
 def _variant(name: str) -> Literal["positive", "negative"] | None:
     last = name.casefold().replace("_", "-").rsplit("-", 1)[-1]
-    return "positive" if last == "positive" else "negative" if last == "negative" else None
+    variants: dict[str, Literal["positive", "negative"]] = {"positive": "positive", "negative": "negative"}
+    return variants.get(last)
 
 
 def _shared_size(variant: str, lessons: Sequence[Lesson], training: Sequence[Row]) -> float:
@@ -425,3 +395,71 @@ def _not_deleted(lessons: Sequence[Lesson]) -> list[Lesson]:
 
 def _rows_by_attempt(training: Sequence[Row]) -> dict[str, Row]:
     return {row.trajectory_id: row for row in training if row.trajectory_id}
+
+
+# Steps
+
+
+def step_statistics(attempts: Sequence[Row], trajectories: Sequence[Trajectory]) -> tuple[Steps, ...]:
+    """The mean figures per attempt of each condition (ExpeL, table 6), in the order of the rows.
+
+    `attempts` are the final test attempts, including retries and repeats; `trajectories` are theirs, and their
+    demonstrations.
+    """
+    by_id = {trajectory.id: trajectory for trajectory in trajectories}
+    groups: dict[str, list[dict[str, int | None]]] = {}
+    for row in attempts:
+        if row.reason != "error" and row.trajectory_id in by_id:
+            groups.setdefault(row.condition, []).append(_figures(by_id[row.trajectory_id], by_id))
+    return tuple(
+        Steps.model_validate(
+            {"condition": name, "n": len(figures)}
+            | {what: _mean([one[what] for one in figures]) for what in figures[0]}
+        )
+        for name, figures in groups.items()
+    )
+
+
+def _figures(attempt: Trajectory, by_id: Mapping[str, Trajectory]) -> dict[str, int | None]:
+    """The figures of `Steps` for one attempt; None if it lacks one."""
+    names = ("thought", "action", "observation")
+    parts = {name: [str(getattr(step, name)) for step in attempt.steps] for name in names}
+    invalid = attempt.meta.get("invalid")  # actions that the environment could not read
+    return {
+        **{f"{part}s": sum(bool(text.strip()) for text in texts) for part, texts in parts.items()},
+        **{f"{part}_tokens": _tokens(texts) for part, texts in parts.items()},
+        "invalid": invalid if type(invalid) is int else None,
+        "prompt_tokens": attempt.usage.prompt_tokens,
+        "completion_tokens": attempt.usage.completion_tokens,
+        "calls": attempt.usage.calls + attempt.usage.replayed,
+        "guidance_tokens": _guidance(attempt, by_id),
+    }
+
+
+def _mean(figures: Sequence[int | None]) -> float | None:
+    known = [figure for figure in figures if figure is not None]
+    return sum(known) / len(figures) if len(known) == len(figures) else None
+
+
+def _guidance(attempt: Trajectory, by_id: Mapping[str, Trajectory]) -> int | None:
+    """The guidance tokens, counted as `erl-matched` does; None if a demonstration is missing."""
+    shown = [by_id[one] for one in attempt.demonstration_ids if one in by_id]
+    if len(shown) < len(attempt.demonstration_ids):
+        return None
+    return guidance_tokens(Guidance(demonstrations=tuple(shown), blocks=attempt.blocks()))
+
+
+def _tokens(texts: list[str]) -> int | None:
+    """Tokens of Llama 2's vocabulary (the paper uses tiktoken); None without the wordllama package, which has it."""
+    if (tokenizer := _tokenizer()) is None:
+        return None
+    return sum(len(one) for one in tokenizer.encode_batch_fast(texts, add_special_tokens=False))
+
+
+@cache
+def _tokenizer() -> Tokenizer | None:
+    """The tokenizer; None if it is missing or broken, since a missing column must not prevent the report."""
+    try:
+        return static.tokenizer()
+    except SeasonedError:
+        return None

@@ -10,16 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from seasoned.lab.report import drawing
-from seasoned.lab.report.attempt_tables import retried, sweep
-from seasoned.lab.report.audit import audit_bars
+from seasoned.lab.report.attempt_tables import Point, retried, sweep
 from seasoned.lab.report.drawing import (
     BLUE,
     GREEN,
     GREY,
-    INK,
     LINES,
     MARKERS,
     ORANGE,
@@ -27,21 +25,23 @@ from seasoned.lab.report.drawing import (
     PURPLE,
     SKY,
     VERMILION,
+    Bar,
     Stack,
+    bars_svg,
     beside,
-    paper_marks,
     rates_axis,
     short,
     stack,
     svg,
 )
-from seasoned.lab.report.format import GATHERING, gathering, percent
+from seasoned.lab.report.forms import GATHERING, gathering, percent
 from seasoned.lab.report.measures import FINISHED
 from seasoned.lab.report.reference import reference_for
 from seasoned.lab.report.summary import Condition, CurvePoint, Interval, Summary
 from seasoned.text import count, label, one_line
 
 if TYPE_CHECKING:
+    from markupsafe import Markup
     from matplotlib.axes import Axes
 
 _MAX_BARS = 26
@@ -60,52 +60,58 @@ def _bounds(interval: Interval) -> tuple[float, float]:
     return 100 * interval[0], 100 * interval[1]
 
 
-def _bars(axes: Axes, summary: Summary, shown: Sequence[Condition], rates: Sequence[float], what: str) -> None:
-    """One horizontal bar per condition, the method's in colour, with published figures as marks."""
-    colours = [BLUE if one.name == summary.method else PALE for one in shown]
-    axes.barh(range(len(shown)), rates, height=0.62, color=colours)
-    paper_marks(axes, [reference_for(summary.run.benchmark, one.name) for one in shown])
-    axes.set_yticks(range(len(shown)), [short(one.name) for one in shown])
-    axes.set_xlabel(what)
-    rates_axis(axes, horizontal=True)
+def _accuracy_bar(one: Condition, name: str, tick: str, colour: str, hatch: str = "") -> Bar:
+    rate, counts = percent(one.accuracy, 0), f"  ({one.successes}/{one.n})"
+    return Bar(name, tick, 100 * (one.accuracy or 0.0), *_bounds(one.interval), rate, counts, colour, hatch)
+
+
+def _colour(summary: Summary, one: Condition) -> str:
+    return BLUE if one.name == summary.method else PALE
 
 
 def accuracy_bars(summary: Summary) -> str:
     """The accuracy of each condition with its interval, and published figures as marks."""
     shown = [one for one in summary.conditions if one.n]
-
-    def draw(axes: Axes) -> None:
-        rates = [100 * (one.accuracy or 0.0) for one in shown]
-        for place, (one, rate) in enumerate(zip(shown, rates, strict=True)):
-            low, high = _bounds(one.interval)
-            axes.errorbar(rate, place, xerr=[[rate - low], [high - rate]], color=INK, capsize=4, linewidth=1.4)
-            beside(axes, place, f"{percent(one.accuracy, 0)}  ({one.successes}/{one.n})")
-        _bars(axes, summary, shown, rates, "solved, % of test episodes")
-
-    words = ", ".join(f"{label(one.name)} {percent(one.accuracy, 0)}" for one in shown)
-    return svg("accuracy", f"Accuracy by condition: {words}.", 0.95 + 0.46 * len(shown), draw) if shown else ""
+    bars = [_accuracy_bar(one, label(one.name), short(one.name), _colour(summary, one)) for one in shown]
+    papers = [reference_for(summary.run.benchmark, one.name) for one in shown]
+    return bars_svg("accuracy", "Accuracy by condition", bars, "solved, % of test episodes", 0.95, papers)
 
 
 def mean_bars(summary: Summary) -> str:
     """Mean success over seeds and folds with its standard error, and published figures as marks (ExpeL, figure 5)."""
-    shown = [one for one in summary.conditions if one.error is not None]
-    texts = [f"{100 * (one.mean or 0.0):.1f} ± {100 * (one.error or 0.0):.1f}" for one in shown]
-
-    def draw(axes: Axes) -> None:
-        means = [100 * (one.mean or 0.0) for one in shown]
-        for place, (one, mean) in enumerate(zip(shown, means, strict=True)):
-            axes.errorbar(mean, place, xerr=100 * (one.error or 0.0), color=INK, capsize=4, linewidth=1.4)
-            beside(axes, place, texts[place])
-        _bars(axes, summary, shown, means, "solved, % (mean and standard error)")
-
-    words = ", ".join(f"{label(one.name)} {text}" for one, text in zip(shown, texts, strict=True))
-    return svg("means", f"Mean over seeds and folds: {words}.", 1.15 + 0.46 * len(shown), draw) if shown else ""
+    bars, papers = [], []
+    for one in summary.conditions:
+        if one.error is not None:
+            mean, error = 100 * (one.mean or 0.0), 100 * one.error
+            figures = (mean, mean - error, mean + error, f"{mean:.1f} ± {error:.1f}", "")
+            bars.append(Bar(label(one.name), short(one.name), *figures, _colour(summary, one)))
+            papers.append(reference_for(summary.run.benchmark, one.name))
+    return bars_svg("means", "Mean over seeds and folds", bars, "solved, % (mean and standard error)", 1.15, papers)
 
 
-class _Point(NamedTuple):
-    at: int
-    accuracy: float
-    interval: Interval
+_ENDINGS = {
+    "blank": "blank",
+    "shuffled": "shuffled among tasks",
+    "foreign": "about something else",
+    "corrupted": "negated",
+}
+"""The endings of conditions with altered lessons, in the order of their bars, and what the lessons are."""
+
+
+def audit_bars(summary: Summary) -> str:
+    """Accuracy with the learned and with altered lessons, each with its interval; a line marks the baseline."""
+    bars = []
+    for one in summary.conditions:
+        variants = {words: summary.condition(f"{one.name}+{ending}") for ending, words in _ENDINGS.items()}
+        finished = {words: variant for words, variant in variants.items() if variant is not None and variant.n}
+        if finished and one.n:
+            learned = f"{short(one.name)}, as learned"
+            bars.append(_accuracy_bar(one, learned, learned, BLUE))
+            bars += [_accuracy_bar(variant, words, f"  {words}", PALE, "////") for words, variant in finished.items()]
+    baseline = summary.condition(summary.baseline)
+    line_at = 100 * (baseline.accuracy or 0.0) if baseline is not None and baseline.n else None
+    what = f"solved, % of test episodes (broken line: {label(summary.baseline)})"
+    return bars_svg("audit", "Audit", bars, what, 1.15, line_at=line_at)
 
 
 def learning_curve(summary: Summary) -> str:
@@ -120,7 +126,7 @@ def learning_curve(summary: Summary) -> str:
     grown = {name for name, its_points in points.items() if sum(one.trained_on > 0 for one in its_points) > 1}
     untrained = {name for name, its_points in points.items() if not any(one.trained_on for one in its_points)}
     curves = {
-        name: [_Point(one.trained_on, one.accuracy or 0.0, one.interval) for one in its_points]
+        name: [Point(one.trained_on, one.accuracy or 0.0, one.interval) for one in its_points]
         for name, its_points in points.items()
         if grown and name in grown | untrained
     }
@@ -133,7 +139,7 @@ def experience_points(summary: Summary) -> str:
     shown = [one for one in summary.conditions if one.n and one.experience is not None]
     if len({one.experience for one in shown}) < 3:
         return ""
-    curves = {one.name: [_Point(round(one.experience or 0), one.accuracy or 0.0, one.interval)] for one in shown}
+    curves = {one.name: [Point(round(one.experience or 0), one.accuracy or 0.0, one.interval)] for one in shown}
     rates = ", ".join(f"{label(name)} {percent(own[0].accuracy, 0)} with {own[0].at}" for name, own in curves.items())
     return _curves("experience", f"Accuracy by attempts learned from: {rates}.", curves, "attempts learned from")
 
@@ -143,7 +149,7 @@ def heuristics_curve(summary: Summary) -> str:
 
     "" if no retrieval was run with two numbers; see `seasoned.lab.report.attempt_tables.sweep`.
     """
-    curves = {name: [_Point(*point) for point in points] for name, points in sweep(summary).items()}
+    curves = sweep(summary)
     rates = {
         name: ", ".join(f"{percent(one.accuracy, 0)} with {one.at}" for one in points)
         for name, points in curves.items()
@@ -154,7 +160,7 @@ def heuristics_curve(summary: Summary) -> str:
     return _curves("heuristics", spoken, curves, "heuristics shown", log=True) if several else ""
 
 
-def _curves(name: str, words: str, curves: Mapping[str, Sequence[_Point]], what: str, *, log: bool = False) -> str:
+def _curves(name: str, words: str, curves: Mapping[str, Sequence[Point]], what: str, *, log: bool = False) -> str:
     """Accuracy with its band, one line per name; a star for a single point."""
 
     def draw(axes: Axes) -> None:
@@ -485,3 +491,11 @@ FIGURES = (
     ),
     Figure("Tokens", tokens_bars, "Test episodes only; tokens from the prefix cache cost little or nothing."),
 )
+
+
+def figures(summary: Summary) -> list[tuple[str, Markup, str]]:
+    """(title, SVG, caption) of each plot with data; an SVG has only numbers and escaped names."""
+    from markupsafe import Markup
+
+    drawn = [(figure.heading(summary), figure.svg(summary), figure.caption) for figure in FIGURES]
+    return [(title, Markup(svg), caption) for title, svg, caption in drawn if svg]

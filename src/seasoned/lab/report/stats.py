@@ -1,4 +1,4 @@
-"""Statistics of a comparison: paired tests, transitions, means, efficiency, pass@k and pass^k.
+"""Statistics of a comparison: paired tests, means, pass@k and pass^k.
 
 Tests are exact if that is cheap; SciPy is imported on first use. Always holds: without episodes, a function returns
 None or raises `DataError` instead of dividing by zero; a task that occurs several times, such as under several seeds,
@@ -47,21 +47,6 @@ class Paired:
         return 100 * (self.only_b - self.only_a) / self.n if self.n else None
 
 
-@dataclass(frozen=True)
-class Transitions:
-    """The outcomes of each task (T solved, F not) under the baseline and another condition (ExpNote, figure 4)."""
-
-    ff: int
-    ft: int
-    tt: int
-    tf: int
-
-    @property
-    def n(self) -> int:
-        """Tasks that both conditions attempted."""
-        return self.ff + self.ft + self.tt + self.tf
-
-
 def _binomtest(successes: int, n: int) -> Any:
     try:
         from scipy.stats import binomtest
@@ -82,12 +67,9 @@ def require() -> None:
 def paired(a: Mapping[EpisodeKey, bool], b: Mapping[EpisodeKey, bool]) -> Paired:
     """Compare two conditions on the episodes that both finished, each task being one observation.
 
-    If every task occurs once, the test is `mcnemar`; if one occurs under several seeds, folds or runs, it is
-    `sign_flip` of the mean difference of each task, which gives the same p if each occurs once.
-
-    Args:
-        a: Solved or not, by (seed, fold, run, task id).
-        b: The same for the other condition. Keys that only one side has are left out.
+    `a` and `b` say by (seed, fold, run, task id) whether it was solved. If every task occurs once, the test is
+    `mcnemar`; if one occurs under several seeds, folds or runs, it is `sign_flip` of the mean difference of each task,
+    which gives the same p if each occurs once.
 
     Raises:
         MissingExtraError: SciPy is not installed.
@@ -110,12 +92,7 @@ def _by_task(differences: Iterable[tuple[EpisodeKey, Fraction]]) -> list[Fractio
 def mcnemar(a: Mapping[Key, bool], b: Mapping[Key, bool]) -> Paired:
     """Exact two-sided McNemar test over the tasks that both conditions attempted; each key is a separate task.
 
-    Args:
-        a: Solved or not by task.
-        b: The same for the other condition. Keys that only one side has are left out.
-
-    Returns:
-        The four counts and p; p is 1.0 if no task has different outcomes.
+    p is 1.0 if no task has different outcomes.
 
     Raises:
         MissingExtraError: SciPy is not installed.
@@ -131,50 +108,15 @@ def mcnemar(a: Mapping[Key, bool], b: Mapping[Key, bool]) -> Paired:
     return Paired(both, only_a, only_b, neither, p, tasks=len(common), test="mcnemar")
 
 
-def transitions(baseline: Mapping[Key, bool], other: Mapping[Key, bool]) -> Transitions:
-    """Count F=>F, F=>T, T=>T and T=>F over the tasks that both attempted (ExpNote, section 4.4 and figure 4)."""
-    pairs = [(baseline[key], other[key]) for key in baseline if key in other]
-    return Transitions(
-        ff=pairs.count((False, False)),
-        ft=pairs.count((False, True)),
-        tt=pairs.count((True, True)),
-        tf=pairs.count((True, False)),
-    )
-
-
-def mean_and_error(values: Sequence[float]) -> tuple[float, float | None]:
-    """Mean and its standard error over seeds or folds.
-
-    Args:
-        values: One figure per seed or fold, in any unit.
-
-    Returns:
-        (mean, standard error), in the unit of the values; the error is None for a single value.
-
-    Raises:
-        DataError: There are no values.
-    """
+def mean_and_error(values: Sequence[float]) -> tuple[float | None, float | None]:
+    """The mean and its standard error, over seeds, folds or runs; None without values, and for one the error."""
     n = len(values)
     if not n:
-        raise DataError("a mean needs at least one value: got none")
+        return (None, None)
     mean = sum(values) / n
     if n == 1:
         return (mean, None)
     return (mean, sqrt(sum((value - mean) ** 2 for value in values) / (n - 1) / n))
-
-
-def efficiency(performance: float, baseline: float, count: float) -> float | None:
-    """The gain in accuracy per lesson of a type (ExpNote, equation 4).
-
-    Args:
-        performance: The variant's accuracy in percent.
-        baseline: Accuracy of `disabled` in percent.
-        count: How many lessons of that type the pool holds.
-
-    Returns:
-        Percentage points per lesson; None if the pool holds none.
-    """
-    return (performance - baseline) / count if count > 0 else None
 
 
 def sign_flip(differences: Sequence[Fraction]) -> float:

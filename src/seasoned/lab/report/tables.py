@@ -7,21 +7,29 @@ marked as another model's; an unknown figure is an em dash, an inapplicable one 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from seasoned.lab.report import stats
 from seasoned.lab.report.attempt_tables import (
+    efficiency_table,
     gates_table,
+    guidance_table,
     lessons_table,
+    origins_table,
     probes_table,
     repeats_table,
+    steps_table,
     sweep_table,
     trials_table,
 )
-from seasoned.lab.report.format import (
+from seasoned.lab.report.forms import (
     MAX_CATEGORIES,
+    Column,
+    Line,
+    Table,
     accuracy_cell,
+    columns,
     cost,
     decimal,
     is_partial,
@@ -29,8 +37,9 @@ from seasoned.lab.report.format import (
     prompt_cell,
     signed,
     solved_cell,
+    spare,
+    to_rich,
 )
-from seasoned.lab.report.forms import Column, Line, Table, columns, spare, to_rich
 from seasoned.lab.report.reference import Reference, category_references, further_references, references
 from seasoned.lab.report.rows import Row, final, outcomes
 from seasoned.lab.report.summary import Condition, Pair, Run, Solved, Spent, Summary
@@ -39,7 +48,6 @@ from seasoned.text import ELLIPSIS, UNKNOWN, clean, count, label, one_line
 if TYPE_CHECKING:
     from rich.console import Console
 
-Which = Literal["matching", "all", "none"]
 FEW = 10
 """The most pairs shown at once; more are folded away."""
 _STAMP = re.compile(r"^\d{8}T\d{6}-(?=.)")
@@ -49,17 +57,13 @@ _SHOWN = {"name", "n", "successes", "errors", "accuracy", "interval", "tokens", 
 # Test episodes
 
 
-def main_table(summary: Summary, *, which: Which = "matching") -> Table:
-    """One line per condition, then published figures.
+def main_table(summary: Summary, *, all_published: bool = False) -> Table:
+    """One line per condition, then published figures: of the run's conditions, or `all_published` of the benchmark.
 
     The mean reward has its own column, score, if an attempt can succeed in part or a paper prints a score (WebShop).
     Turns are the mean over the attempts that count (ERL, table 4).
-
-    Args:
-        summary: The summary of the run.
-        which: Published figures to show: of the run's conditions, of the whole benchmark, or none.
     """
-    figures = _figures(summary, which)
+    figures = references(summary.run.benchmark) if all_published else _matching(summary)
     scored = any(is_partial(one.reward, one.accuracy) for one in summary.conditions)
     scored = scored or any(figure.unit == "score" for figure in figures)
     heads = ["condition", "solved", "accuracy\n[95%]", *(["score"] if scored else [])]
@@ -94,18 +98,16 @@ def _condition_line(one: Condition, summary: Summary, scored: bool) -> Line:
         decimal(one.turns),
         str(one.errors),
     )
-    compared = {key: getattr(pair, key, None) for key in ("points", "tasks", "test", "p")}
-    values = {**one.model_dump(mode="json", include=_SHOWN), "score": one.reward, "turns": one.turns, **compared}
-    return Line(cells, values, strong=one.name == summary.method)
+    return Line(cells, strong=one.name == summary.method)
 
 
-def _figures(summary: Summary, which: Which) -> list[Reference]:
+def _matching(summary: Summary) -> Sequence[Reference]:
+    """The published figures of the run's conditions, paper by paper."""
     names = [one.name.casefold() for one in summary.conditions]
     printed = references(summary.run.benchmark)
     sources = [figure.source for figure in printed]
     matching = [figure for name in names for figure in printed if figure.condition == name]
-    matching.sort(key=lambda figure: sources.index(figure.source))
-    return {"none": [], "matching": matching, "all": list(printed)}[which]
+    return sorted(matching, key=lambda figure: sources.index(figure.source))
 
 
 def _reference_line(figure: Reference, scored: bool) -> Line:
@@ -116,8 +118,7 @@ def _reference_line(figure: Reference, scored: bool) -> Line:
     trial = "" if figure.trial is None else f" R{figure.trial}"
     rates = ((shown, "") if figure.unit == "%" else ("", shown)) if scored else (shown,)
     cells = (f"{label(figure.condition)}{trial}", "", *rates, *[""] * 7)
-    keys = ("trial", "value", "unit", "error", "paper", "model", "place", "row")
-    return Line(cells, {"name": figure.condition, **{key: getattr(figure, key) for key in keys}}, source=figure.source)
+    return Line(cells, figure.source)
 
 
 def pairs_table(summary: Summary) -> Table | None:
@@ -128,7 +129,7 @@ def pairs_table(summary: Summary) -> Table | None:
     def line(pair: Pair) -> Line:
         test = (signed(pair.points), p_value(pair.p)) if pair.n else (UNKNOWN, UNKNOWN)
         counts = (str(pair.n), str(pair.only_a), str(pair.only_b))
-        return Line((label(pair.a), label(pair.b), *counts, *test), pair.to_json())
+        return Line((label(pair.a), label(pair.b), *counts, *test))
 
     notes = (
         "Only a, only b: episodes solved by one of the two. The p values are not corrected for the number of pairs.",
@@ -171,8 +172,7 @@ def phases_table(summary: Summary) -> Table | None:
                 cost(part.cost),
                 f"{part.calls:,}",
             )
-            values = {"name": one.name, "part": name, **part.to_json(), "input_vs_baseline": vs_baseline}
-            lines.append(Line(cells, values))
+            lines.append(Line(cells))
     if not any_extra:
         return None
     lines += _printed_costs(summary)
@@ -201,7 +201,7 @@ def _printed_costs(summary: Summary) -> list[Line]:
         read = f"{printed['input_millions']:.1f}M ({printed['cached_percent']:.0f}%)"
         written = f"{printed['output_millions']:.1f}M"
         cells = (label(name), part, read, "", written, f"${printed['dollars']:.2f}", "")
-        lines.append(Line(cells, {"name": name, "part": part, **printed}, source=source))
+        lines.append(Line(cells, source))
     return lines
 
 
@@ -225,16 +225,15 @@ def categories_table(summary: Summary) -> Table | None:
         if figure.condition in wanted and figure.category in names:
             published.setdefault(figure.condition, {})[figure.category] = figure.value
 
-    def line(title: str, name: str, parts: Mapping[str, Solved | None]) -> Line:
+    def line(title: str, name: str, parts: Iterable[Solved | None]) -> Line:
         rates = [f"{by_name[name]:.0f}%" if name in by_name else "" for by_name in published.values()]
-        values = {condition: part and part.to_json() for condition, part in parts.items()}
-        return Line((title, *map(solved_cell, parts.values()), *rates), {"category": name, **values})
+        return Line((title, *map(solved_cell, parts), *rates))
 
     lines = [
-        line(one_line(name, 40) or "(none)", name, {one.name: one.categories.get(name) for one in all_of})
+        line(one_line(name, 40) or "(none)", name, (one.categories.get(name) for one in all_of))
         for name in (names[:MAX_CATEGORIES] if len(names) > 1 else ())
     ]
-    lines += [line(_GOALS[key], _GOALS[key], {one.name: one.familiar.get(key) for one in all_of}) for key in goals]
+    lines += [line(_GOALS[key], _GOALS[key], (one.familiar.get(key) for one in all_of)) for key in goals]
     ours, theirs = [label(one.name) for one in all_of], [spare(f"{label(name)}\n(paper)") for name in published]
     notes = []
     if len(names) > MAX_CATEGORIES:
@@ -248,12 +247,10 @@ def categories_table(summary: Summary) -> Table | None:
 
 
 def comparison_table(summaries: Sequence[Summary], rows: Sequence[Sequence[Row]] | None = None) -> Table:
-    """Several runs side by side, one line per run and condition.
+    """Several runs side by side, one line per run and condition; the others are compared with the first.
 
-    Args:
-        summaries: One per run; the others are compared with the first.
-        rows: The rows of the same runs. With them, each condition of a later run is paired with the same condition of
-            the first run on their common tasks, if the benchmark is the same.
+    With the `rows` of the same runs, each condition of a later run is paired with the same condition of the first run
+    on their common tasks, if the benchmark is the same.
     """
     names = ("run", Column("model", number=False, spare=True), "condition")
     heads = ("solved", "accuracy\n[95%]", spare("pairs"), "points\nvs first", "exact\np", spare("tokens"), "cost")
@@ -294,7 +291,8 @@ def _comparison_line(run: Run, one: Condition, test: stats.Paired | None) -> Lin
     )
     values: dict[str, Any] = {"run": run.id or None, **one.model_dump(mode="json", include=_SHOWN)}
     values |= {"pairs": getattr(test, "n", None), "p": paired.p if paired else None}
-    return Line(cells, values | {key: getattr(test, key, None) for key in ("points", "tasks", "test")})
+    values |= {key: getattr(test, key, None) for key in ("points", "tasks", "test")}
+    return Line(cells, values=values)
 
 
 def _run_name(run: Run) -> str:
@@ -303,8 +301,13 @@ def _run_name(run: Run) -> str:
     return (name if len(name) <= 32 else f"{ELLIPSIS}{name[-31:]}") or UNKNOWN
 
 
+TERMINAL = (gates_table, probes_table, trials_table, repeats_table, sweep_table, phases_table)
+PAGE = (*TERMINAL, origins_table, guidance_table, categories_table, steps_table, efficiency_table)
+"""The tables after the main table and the pairs, in the terminal and on the page."""
+
+
 def show(summary: Summary, console: Console) -> None:
-    """Print the headline, the main table, all other non-empty tables, and the most recalled lessons.
+    """Print the headline, the main table, the pairs, other non-empty tables, and the most recalled lessons.
 
     More than `FEW` pairs are only in the report.
     """
@@ -313,15 +316,7 @@ def show(summary: Summary, console: Console) -> None:
     console.print(Text(clean(summary.headline), style="bold"))
     pairs = pairs_table(summary)
     few = pairs if pairs and len(pairs.lines) <= FEW else None
-    first_tables = (
-        main_table(summary),
-        gates_table(summary),
-        probes_table(summary),
-        few,
-        trials_table(summary),
-        repeats_table(summary),
-        sweep_table(summary),
-    )
-    for table in (*first_tables, phases_table(summary), lessons_table(summary, limit=8)):
+    others = (make(summary) for make in TERMINAL)
+    for table in (main_table(summary), few, *others, lessons_table(summary, limit=8)):
         if table:
             console.print(to_rich(table, console.width))

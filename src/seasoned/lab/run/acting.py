@@ -21,16 +21,15 @@ from seasoned.lab.methods.autoguide import AutoGuide
 from seasoned.lab.methods.both import Both
 from seasoned.lab.methods.given import Given, read_lessons
 from seasoned.lab.methods.observed import Observed
-from seasoned.lab.run.answering import dialogue, noted_first, noted_later, worked_attempt, worked_rule
-from seasoned.lab.run.coding import coder
+from seasoned.lab.run.answering import coder, dialogue, noted_first, noted_later, worked_attempt, worked_rule
 from seasoned.lab.run.condition import Condition, MakeAgent
 from seasoned.lab.run.recipe import Recipe
+from seasoned.methods import method_options
 from seasoned.methods.erl import ERL
 from seasoned.methods.expel import ExpeL
 from seasoned.methods.expel.demonstrations import Rerank, RetrieveBy
 from seasoned.methods.expnote import ExpNote
 from seasoned.methods.facts import Facts
-from seasoned.methods.profiles import method_options
 from seasoned.methods.reflexion import Reflexion, Strategy
 from seasoned.protocols import LLM, Agent, Method
 from seasoned.types import Lesson, Message, Task

@@ -38,13 +38,10 @@ FOREIGN = (
 
 
 def alter(lessons: Sequence[Lesson], how: Alteration, seed: int = 0) -> list[Lesson]:
-    """New lessons in place of these, with other texts.
+    """New lessons in place of these, in order, with other texts.
 
-    Args:
-        lessons: the learned lessons, in order.
-        how: blank, an ellipsis instead of the text; shuffled, each has another lesson's text; foreign, advice about
-            something else; corrupted, the text after "never".
-        seed: of the shuffling.
+    The texts are an ellipsis (blank), another lesson's text (shuffled by the seed), advice about something else
+    (foreign), or the text after "never" (corrupted).
     """
     rng, words = random.Random(seed), list[tuple[str, Mapping[str, object]]]()
     if how == "blank":
@@ -80,14 +77,9 @@ def copied_scope(
     lessons: Sequence[Lesson],
     change: Callable[[Sequence[Lesson]], list[Lesson]] | None = None,
 ) -> str:
-    """The scope with copies of a pool's lessons; it is made again only when these lessons change.
+    """The scope, with this `ending`, of copies of a pool's lessons; it is made again only when these lessons change.
 
-    Args:
-        store: holds both scopes.
-        pool: the pool of the lessons.
-        ending: of the new scope's name.
-        lessons: the lessons to copy, in order.
-        change: makes the copies, with new ids; without it, their texts stay the same.
+    `change` makes the copies, with new ids; without it, their texts stay the same.
     """
     scope, mark = f"{pool.scope}+{ending}", [f"{lesson.id} {lesson.version}" for lesson in lessons]
     if store.marked(scope, "altered") != mark:

@@ -1,4 +1,5 @@
-"""The conditions of benchmarks that ask for one answer: ExpNote's dialogue, and agents that answer directly.
+"""The conditions of benchmarks that ask for one answer or for a program: ExpNote's dialogue, agents that answer
+directly, and the coder.
 
 Always holds: each agent is made from the recipe and the benchmark alone, so conditions differ only in what they recall
 and when.
@@ -15,12 +16,12 @@ from seasoned.agents.direct import Direct
 from seasoned.errors import ConfigError
 from seasoned.lab.benchmarks.base import Benchmark
 from seasoned.lab.methods.teachme import TeachMe, read_facts
-from seasoned.lab.run.coding import coder
 from seasoned.lab.run.condition import Condition, MakeAgent, MakeMethod
 from seasoned.lab.run.recipe import Recipe
+from seasoned.lab.run.settings import ROOMY
+from seasoned.methods import method_options
 from seasoned.methods.expnote import ExpNote
 from seasoned.methods.nearest import NearestCases
-from seasoned.methods.profiles import method_options
 from seasoned.protocols import LLM, Agent, Method
 from seasoned.replies.commands import WRONG
 from seasoned.text import prompt_line
@@ -28,6 +29,9 @@ from seasoned.types import Example, Outcome, Step, Task, Trajectory
 
 PAPER_K = 5
 """Notes recalled for the question alone, as the paper does for EMOJI: enough for each of the four candidates."""
+
+PROGRAM = 220
+"""The tokens of a program that a bundled model writes."""
 
 _ANALYSIS = 200  # characters of a reflection to show, cut at the end of a sentence
 
@@ -194,3 +198,21 @@ def teachme(k: int | None = None) -> Condition:
         return TeachMe(facts=recipe.method.facts, k=k or recipe.method.k or benchmark.retrieval.k)
 
     return Condition("teachme", "facts of a commonsense knowledge base", dialogue, make, knows=True)
+
+
+def coder(recipe: Recipe, benchmark: Benchmark, llm: LLM) -> Coder:
+    """The agent that writes programs; if the recipe compares ExpNote, it also writes notes for ExpNote to learn."""
+    return Coder(
+        llm=llm,
+        instruction=benchmark.instruction,
+        examples=benchmark.trajectories,
+        max_steps=benchmark.max_turns + bool(recipe.agent.tests),
+        program_tokens=recipe.agent.action_tokens or (PROGRAM if recipe.llm.bundled else ROOMY.action),
+        temperature=recipe.llm.temperature,
+        shots=recipe.agent.examples,
+        notes=any(name.startswith("expnote") for name in recipe.conditions),
+        prompt_tokens=recipe.agent.prompt_tokens,
+        tests=recipe.agent.tests,
+        native=recipe.agent.policy == "tools",
+        system=recipe.agent.guidance == "system",
+    )

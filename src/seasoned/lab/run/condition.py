@@ -11,8 +11,7 @@ from typing import Literal
 
 from seasoned.lab.benchmarks.base import Benchmark
 from seasoned.lab.run.altered import Alteration
-from seasoned.lab.run.profiles import PROFILES, Profile
-from seasoned.lab.run.recipe import Recipe
+from seasoned.lab.run.recipe import PROFILES, Profile, Recipe
 from seasoned.methods.reflexion import Strategy
 from seasoned.protocols import LLM, Agent, Method
 from seasoned.types import Task

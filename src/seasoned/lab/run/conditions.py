@@ -15,7 +15,6 @@ from dataclasses import replace
 from typing import Any, Literal, get_args
 
 from seasoned.errors import ConfigError
-from seasoned.importing import import_member
 from seasoned.lab.methods.autoguide import By
 from seasoned.lab.run.acting import (
     FACTS,
@@ -39,7 +38,7 @@ from seasoned.methods import make_method
 from seasoned.methods.erl import Outcomes, Retrieve
 from seasoned.methods.expel.demonstrations import Rerank, RetrieveBy
 from seasoned.methods.reflexion import Strategy
-from seasoned.plugins import plugins
+from seasoned.plugins import import_member, plugins
 
 Kind = type[bool] | type[int] | type[float] | tuple[str, ...]
 """The kinds of parameters: true or false, a whole number of 1 or more, a share above 0, or one of these words."""
@@ -164,9 +163,8 @@ BASES = {condition.name: condition for condition in _WITHOUT_PARAMETERS} | {
 def conditions(texts: Sequence[str], manner: Literal["answer", "act", "code"] | None = None) -> list[Condition]:
     """The conditions that a recipe names, in order.
 
-    Args:
-        texts: names of `BASES` or `ALIASES`, a base with parameters, or import paths: see `own_condition`.
-        manner: how the benchmark is played; None leaves that unchecked.
+    The texts are names of `BASES` or `ALIASES`, a base with parameters, or import paths: see `own_condition`. `manner`
+    is how the benchmark is played; None leaves that unchecked.
 
     Raises:
         ConfigError: a text names no condition (the message names the nearest), a parameter is wrong (the message lists

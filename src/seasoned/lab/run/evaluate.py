@@ -18,8 +18,7 @@ from seasoned.lab.run.acting import worked_first
 from seasoned.lab.run.altered import altered_scope
 from seasoned.lab.run.condition import Condition
 from seasoned.lab.run.gather import guided_by_failures, learning, trial_by_trial, until_solved
-from seasoned.lab.run.keys import EpisodeKey
-from seasoned.lab.run.marks import is_learned, left_out, mark_learned, replaced, unlearn
+from seasoned.lab.run.keys import EpisodeKey, is_learned, left_out, mark_learned, replaced, unlearn
 from seasoned.lab.run.part import Part
 from seasoned.lab.run.plan import Block, Plan
 from seasoned.lab.run.recipe import Recipe
@@ -206,31 +205,24 @@ def _learned_pool(
     tasks: frozenset[str] | None,
 ) -> ExperiencePool | None:
     """The read-only pool of this name; the condition first learns from these attempts, if it has not."""
-    session, store = part.session, part.session.store
-    open_pool = partial(
-        ExperiencePool,
-        store,
-        scope=part.scope(name) if condition.own_pool else part.experience,
-        run_id=session.run_id,
-        embedder=shared_embedder(part.recipe.embedder) if _searches(condition) else None,
-        experience=part.experience,
-    )
+    store, open_pool = part.session.store, partial(part.pool, searches=_searches(condition))
+    scope = part.scope(name) if condition.own_pool else part.experience
     usable = without_errors(part.benchmark.trajectories if condition.worked else attempts)
-    pool = open_pool()
-    learned = is_learned(store, pool.scope) and not left_out(store, pool.scope, usable)
+    pool = open_pool(scope)
+    learned = is_learned(store, scope) and not left_out(store, scope, usable)
     if condition.method is not None and condition.writes and not learned:
-        unlearn(store, pool.scope, "learning was interrupted, or an attempt was made again, and it begins anew")
+        unlearn(store, scope, "learning was interrupted, or an attempt was made again, and it begins anew")
         with part.watch.learns(label, len(usable)) as before_call:
             learn(learning(part, condition, name, before_call), usable, pool)
         if part.recipe.trust and (quarantined := quarantine_observed(pool)):
             part.watch.say(f"{label}: {len(quarantined)} lessons stem only from an observation and are not recalled")
-        mark_learned(store, pool.scope, usable, pool.problems)
+        mark_learned(store, scope, usable, pool.problems)
     if condition.method is None:
         return None
     if condition.altered:  # without demonstrations, which would still help
-        scope = altered_scope(store, open_pool(), condition.altered, part.block.seed)
-        return open_pool(scope=scope, read_only=True, tasks=frozenset[str]())
-    return open_pool(read_only=True, tasks=tasks)
+        scope = altered_scope(store, open_pool(scope), condition.altered, part.block.seed)
+        return open_pool(scope, read_only=True, tasks=frozenset[str]())
+    return open_pool(scope, read_only=True, tasks=tasks)
 
 
 def _searches(condition: Condition) -> bool:

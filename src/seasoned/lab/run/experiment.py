@@ -16,13 +16,12 @@ from typing import TYPE_CHECKING, Literal
 from seasoned.errors import BudgetExceeded, ConfigError, InfrastructureError, NotFoundError, StoreError
 from seasoned.jobs import heed_ctrl_c
 from seasoned.lab.report import stats
-from seasoned.lab.run.episode import Session
 from seasoned.lab.run.evaluate import check_parts, enter, evaluate
 from seasoned.lab.run.gate import decide
 from seasoned.lab.run.gather import gather
 from seasoned.lab.run.given import check_given
 from seasoned.lab.run.outputs import write_outputs
-from seasoned.lab.run.part import Part
+from seasoned.lab.run.part import Part, Session
 from seasoned.lab.run.partners import open_models, partners_of
 from seasoned.lab.run.plan import Plan, make_plan
 from seasoned.lab.run.probing import probe
@@ -124,9 +123,7 @@ def _connected(on: str, llm: LLM | None, store: Store) -> AbstractContextManager
 def check_start(plan: Plan, *, dry: bool = False) -> None:
     """Check that a run can begin, before it gets a store: its methods, embedder and models.
 
-    Args:
-        plan: the plan to run.
-        dry: for a plan that does not run now: no server is asked, and a key or the bundled model may be missing.
+    With `dry`, for a plan that does not run now, no server is asked, and a key or the bundled model may be missing.
 
     Raises:
         SeasonedError: as in `check_parts` and `check_llm`.

@@ -45,13 +45,8 @@ def certify(
 ) -> Certificate:
     """Run the gates of a finished run's conditions, write `certificate.json` into its directory, and return it.
 
-    Args:
-        directory: the run's directory.
-        store: the store of the run.
-        conditions: the candidates, in order; by default, all that learned lessons.
-        gate: the gate's settings; None: the recipe's.
-        llm: a model to use instead of the recipe's.
-        quiet: show no progress.
+    `conditions` are the candidates, in order; by default, all that learned lessons. `gate` overrides the recipe's
+    settings, and `llm` its model.
 
     Raises:
         ConfigError: the run has no such condition, no tasks are left for a gate, gates of the run had other candidates,

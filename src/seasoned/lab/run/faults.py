@@ -38,13 +38,7 @@ _SHOWN = 80  # characters of a wrong value
 
 
 def faults(error: ValidationError, model: type[BaseModel], raw: Mapping[str, Any]) -> str:
-    """Every fault of a recipe, in one line.
-
-    Args:
-        error: raised by `model`.
-        model: the recipe's class.
-        raw: the recipe as it was read; its benchmark adds settings.
-    """
+    """Every fault of a recipe that its class refused, in one line; the raw recipe's benchmark adds settings."""
     known = [*keys(model), *_options(raw)]
     # pydantic also calls a list with wrong items too short.
     errors = [one for one in error.errors() if not (one["type"] == "too_short" and one["input"])]

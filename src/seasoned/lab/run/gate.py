@@ -12,8 +12,7 @@ from dataclasses import replace
 
 from seasoned.errors import ConfigError
 from seasoned.lab.run.evaluate import Entrant, crossed, recalling
-from seasoned.lab.run.keys import ALONE, LESSONS, EpisodeKey
-from seasoned.lab.run.marks import GATE, TRIED, gate_scope
+from seasoned.lab.run.keys import ALONE, GATE, LESSONS, TRIED, EpisodeKey, gate_scope
 from seasoned.lab.run.part import Part
 from seasoned.lab.run.plan import Plan
 from seasoned.lab.run.rundir import prompts_digest

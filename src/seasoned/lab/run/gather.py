@@ -10,13 +10,11 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Literal
 
-from seasoned.embed import shared_embedder
 from seasoned.lab.run import keys
-from seasoned.lab.run.acting import actor, carrier, gatherer, reflexion
+from seasoned.lab.run.acting import carrier, gatherer, reflexion
 from seasoned.lab.run.condition import Condition
 from seasoned.lab.run.conditions import CONDITIONS
-from seasoned.lab.run.keys import TRAINING, EpisodeKey
-from seasoned.lab.run.marks import left_out, mark_learned, problems_of
+from seasoned.lab.run.keys import TRAINING, EpisodeKey, left_out, mark_learned, problems_of
 from seasoned.lab.run.part import Part
 from seasoned.llm.budget import Metered
 from seasoned.loop import learn, recall, without_errors
@@ -64,15 +62,8 @@ def trial_by_trial(
 ) -> list[list[Trajectory]]:
     """Try all open tasks once per trial, until `patience` trials in a row solved nothing more (Reflexion, 4).
 
-    Args:
-        again: makes an attempt at a task; gets the number of the trial.
-        tasks: all tasks.
-        retries: the most attempts at a task after the first.
-        patience: see above.
-        jobs: makes several attempts at once.
-
-    Returns:
-        The attempts at each task.
+    `again` makes an attempt at a task, given the number of the trial; `retries` are the most after the first; `jobs`
+    makes several at once. Returns the attempts at each task.
     """
     by_task: list[list[Trajectory]] = [[] for _ in tasks]
     idle = 0
@@ -92,13 +83,7 @@ def _iterated(part: Part) -> list[Trajectory]:
     """One attempt at each task, guided by the heuristics from earlier batches (ERL, algorithm 1)."""
     session, tasks, batch, erl = part.session, part.block.train, part.recipe.gather.batch, CONDITIONS["erl"]
     name = part.plan.pool(erl, part.block, len(tasks))
-    pool = ExperiencePool(
-        session.store,
-        part.scope(name),
-        run_id=session.run_id,
-        embedder=shared_embedder(part.recipe.embedder),
-        experience=part.experience,
-    )
+    pool = part.pool(part.scope(name), searches=True)
 
     def once(task: Task) -> Trajectory:
         key = EpisodeKey(part.block.name, TRAINING, task.id)
@@ -106,7 +91,7 @@ def _iterated(part: Part) -> list[Trajectory]:
         def recalled(aside: Metered, progress: Trajectory | None) -> Guidance:
             return recall(part.method(erl, session.journaled(key.recalling, aside, ranks=True)), task, pool, progress)
 
-        return part.episode(key, task, actor if part.plan.acts else carrier, recalled)
+        return part.episode(key, task, carrier, recalled)
 
     gathered: list[Trajectory] = []
     with part.watch.learns("erl", len(tasks)) as before_call:
@@ -130,14 +115,9 @@ def learning(part: Part, condition: Condition, pool: str, before_call: Callable[
 def guided_by_failures(
     part: Part, task: Task, key: EpisodeKey, aside: Metered, strategy: Strategy | Literal[""] = ""
 ) -> Guidance:
-    """The guidance before a retry: reflections on earlier failures, or as the strategy says.
+    """The guidance before a retry: reflections on earlier failures, or as the strategy of Reflexion says.
 
-    Args:
-        part: the part of the run.
-        task: the task to try again.
-        key: the attempt's key; a first attempt gets no guidance.
-        aside: counts the calls that reflect.
-        strategy: of Reflexion; "" is the recipe's.
+    A first attempt gets none. `aside` counts the calls that reflect; the strategy "" is the recipe's.
     """
     if key.trial == 0:
         return Guidance()

@@ -17,14 +17,10 @@ GIVEN = "given"
 
 
 def check_given(plan: Plan, store: Store) -> int:
-    """Check that no lesson of the file comes from an attempt at a test task.
+    """Check that no lesson of the file comes from an attempt at a test task, as far as the store holds the attempts.
 
-    Args:
-        plan: the plan of the run; without the condition `given`, nothing is checked.
-        store: may hold the attempts that the lessons come from.
-
-    Returns:
-        How many lessons name only attempts that the store does not hold.
+    Without the condition `given`, nothing is checked. Returns how many lessons name only attempts that the store does
+    not hold.
 
     Raises:
         ConfigError, DataError: as in `read_lessons`.

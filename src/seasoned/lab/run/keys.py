@@ -1,17 +1,22 @@
-"""The keys of a run's episodes, and the names of the journals with their model calls.
+"""A run in its store: the keys of its episodes, the names of the journals with their model calls, its marks on pools.
 
 Always holds: the text of a key is the same in every version, so that runs can be resumed; parsing it gives an equal
-key, whatever the task's id; names here lack the run's id, with which they begin in the store.
+key, whatever the task's id; names of journals here lack the run's id, with which they begin in the store. Lessons that
+a person wrote, or changed last, stay when a pool is learned again.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from seasoned.errors import StoreError
 from seasoned.lab.report.episodes import Purpose
+from seasoned.pool import JUDGED
+from seasoned.store.sql import Store
+from seasoned.types import Trajectory, by_person
 
 TRAINING = "training"
 """The name in place of a condition for training attempts."""
@@ -140,11 +145,9 @@ class JournalName:
 
     @staticmethod
     def parse(rest: str, task_ids: Container[str]) -> JournalName:
-        """Parse the name of a journal that holds other calls than an agent's turns.
+        """Parse the name of a journal, without its block, that holds other calls than an agent's turns.
 
-        Args:
-            rest: the name without its block.
-            task_ids: the ids of the block's tasks, which separate the task from the condition before it.
+        The ids of the block's tasks separate the task from the condition before it.
         """
         end = None if rest in task_ids else _JOURNAL.fullmatch(rest)
         owner = end["of"] if end else rest
@@ -157,3 +160,78 @@ class JournalName:
     def condition(self) -> str:
         """The condition of the label."""
         return re.split("[@~]", self.label)[0]
+
+
+# Marks
+
+GATE = "gate"
+"""The mark that holds the claim of a gate that was decided."""
+TRIED = "tried"
+"""The mark that holds the hashes of the lessons that a gate tries."""
+PROBE = "probe"
+"""The mark that holds a probe's estimates for a condition's lessons."""
+_LEARNED, _REPLACED = "learned", "replaced"
+
+
+def left_out(store: Store, scope: str, attempts: Iterable[Trajectory]) -> list[Trajectory]:
+    """The attempts that a pool has not learned from yet: all if its learning is not complete."""
+    if not is_learned(store, scope):
+        return list(attempts)
+    known = _learned(store, scope).get("from")
+    # An earlier version stored no ids, so these attempts cannot be known.
+    return [] if known is None else [t for t in attempts if t.id not in known]
+
+
+def is_learned(store: Store, scope: str) -> bool:
+    """Whether a pool's learning is complete."""
+    return store.marked(scope, _LEARNED) is not None
+
+
+def mark_learned(store: Store, scope: str, attempts: Iterable[Trajectory], problems: Sequence[str] = ()) -> None:
+    """Store that a pool's learning is complete, with its attempts and problems; a person may change it from now on."""
+    store.mark(scope, _LEARNED, {"from": [t.id for t in attempts], "problems": list(problems)})
+
+
+def unlearn(store: Store, scope: str, why: str) -> None:
+    """Remove a pool's lessons, but not those that a person wrote or changed last."""
+    with store.transaction():
+        for lesson in store.lessons(scope):
+            if not by_person(store.history(lesson.id)[-1].who):
+                store.remove_lesson(lesson.id, who="rule", why=why, purge=True)
+        store.unmark(scope, _LEARNED)
+        store.unmark(f"{scope}{JUDGED}")
+
+
+def problems_of(store: Store, scope: str) -> tuple[str, ...]:
+    """The problems of learning a pool; empty if the learning is not complete."""
+    return tuple(map(str, _learned(store, scope).get("problems", ())))
+
+
+def replaced(store: Store, experience: str) -> frozenset[str]:
+    """The ids of training attempts that were discarded and made again; lessons that a person kept may name them."""
+    return frozenset(store.marked(experience, _REPLACED) or ())
+
+
+def mark_replaced(store: Store, experience: str, keys: Iterable[str], run_id: str) -> None:
+    """Store the training attempts among these episodes of a run, which are about to be made again."""
+    prefix = experience.removeprefix(f"{run_id}/") + "/"
+    made = store.episodes(run_id)
+    gone = {made[key].id for key in keys if key.startswith(prefix)}
+    if gone:
+        store.mark(experience, _REPLACED, sorted(gone | replaced(store, experience)))
+
+
+def _learned(store: Store, scope: str) -> dict[str, Any]:
+    mark = store.marked(scope, _LEARNED)
+    return mark if isinstance(mark, dict) else {}
+
+
+def gate_scope(run_id: str, block: str, condition: str) -> str:
+    """The scope of the marks `GATE`, `TRIED` and `PROBE` of a condition in a block."""
+    return f"{run_id}/{block}/{condition}"
+
+
+def forget_gate(store: Store, run_id: str, block: str, condition: str) -> None:
+    """Forget the decisions of a gate and a probe, since their lessons or attempts are made again."""
+    for name in (GATE, TRIED, PROBE):
+        store.unmark(gate_scope(run_id, block, condition), name)

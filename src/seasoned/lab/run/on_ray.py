@@ -25,9 +25,8 @@ from seasoned.embed import shared_embedder
 from seasoned.errors import ConfigError, InfrastructureError, MissingExtraError, SeasonedError
 from seasoned.jobs import heeding, tell_at_work
 from seasoned.lab.benchmarks.base import Benchmark
-from seasoned.lab.run.episode import Session
 from seasoned.lab.run.keys import EpisodeKey
-from seasoned.lab.run.part import Part
+from seasoned.lab.run.part import Part, Session
 from seasoned.lab.run.partners import open_models
 from seasoned.lab.run.plan import Block, Plan, make_plan
 from seasoned.lab.run.progress import Watch
@@ -70,13 +69,7 @@ class Cluster:
 
     @contextmanager
     def at_work(self, plan: Plan, session: Session, opens: OpenSession) -> Iterator[None]:
-        """While the block runs, hands do the session's jobs.
-
-        Args:
-            plan: of the run.
-            session: of the run.
-            opens: makes a hand's session from its store and models.
-        """
+        """While the block runs, hands do the session's jobs; `opens` makes their sessions from store and models."""
         ray, recipe = self._ray, plan.recipe
         acting = ModelSettings(**recipe.llm.model_dump(exclude={"temperature"}))
         others = [recipe.ranker, recipe.longer, *(part for part in (recipe.user, recipe.judge) if part != acting)]
@@ -183,14 +176,11 @@ class Cluster:
 
 @contextmanager
 def connect(on: str, store: Store) -> Iterator[Cluster]:
-    """Connect to Ray while the block runs.
-
-    Args:
-        on: "ray" for this machine or its cluster (RAY_ADDRESS), "ray://HOST" for the head of a cluster.
-        store: of the run.
+    """Connect to Ray while the block runs: "ray" for this machine or its cluster (RAY_ADDRESS), "ray://HOST" for a
+    head.
 
     Raises:
-        ConfigError: the address is invalid, or several machines would share a file.
+        ConfigError: the address is invalid, or several machines would share the file of the store.
         MissingExtraError: Ray is not installed.
         InfrastructureError: nothing answers at the address.
     """

@@ -5,33 +5,27 @@ Always holds: the files agree with the store, in the order of the plan; `summary
 
 from __future__ import annotations
 
-import json
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
-
 from seasoned import __version__
-from seasoned.errors import ConfigError, DataError
 from seasoned.lab.report.build import LearnedPool, build
-from seasoned.lab.report.episodes import Call, choose_episodes
+from seasoned.lab.report.episodes import Call
 from seasoned.lab.report.html import render
 from seasoned.lab.report.rows import Row
-from seasoned.lab.report.summary import Gate, Probed, Summary, parse_summary
+from seasoned.lab.report.summary import Gate, Probed, Summary
 from seasoned.lab.run import keys
 from seasoned.lab.run.conditions import CONDITIONS
 from seasoned.lab.run.gate import certificate
 from seasoned.lab.run.given import GIVEN, check_given
-from seasoned.lab.run.keys import TRAINING, JournalName
-from seasoned.lab.run.marks import PROBE, gate_scope, problems_of
-from seasoned.lab.run.partners import META
+from seasoned.lab.run.keys import PROBE, TRAINING, JournalName, gate_scope, problems_of
+from seasoned.lab.run.part import OTHERS_META
 from seasoned.lab.run.plan import Block, Plan
 from seasoned.lab.run.probing import read_estimates
 from seasoned.lab.run.remarks import setting_remarks
-from seasoned.lab.run.rundir import SUMMARY as SUMMARY
-from seasoned.lab.run.rundir import write_json, write_jsonl, write_text
+from seasoned.lab.run.rundir import SUMMARY, write_json, write_jsonl, write_text
 from seasoned.llm.journal import calls_in
 from seasoned.pool import ExperiencePool
 from seasoned.proof.certificate import NAME as CERTIFICATE
@@ -57,10 +51,9 @@ def write_outputs(
         folder: where to write the files; by default the run's directory.
     """
     run_id, folder = directory.name, folder or directory
-    episodes = store.episodes(run_id)
     # By seed, since the same text can have another right answer under another seed.
     tasks = {(block.seed, task.id): task for block in plan.blocks for task in (*block.train, *block.test)}
-    attempts = _in_order(plan, [t for t in episodes.values() if _in_report(plan, t, tasks)])
+    attempts = _reported(plan, store.episodes(run_id).values())
     judged, familiar = _verdicts(plan, store, run_id), _familiar(plan)
     rows = [row_of(t, run_id, tasks[t.meta["seed"], t.task_id], judged.get(t.id), familiar) for t in attempts]
     lessons = list(_lessons(plan, store, run_id))
@@ -95,11 +88,8 @@ def write_outputs(
         experience=_experience(plan, attempts),
         more_remarks=[*unchecked, *setting_remarks(plan, store, run_id, rows, attempts)],
     )
-    chosen = set(choose_episodes(summary, rows))
     config = (directory / "config.toml").read_text(encoding="utf-8")
-    shown = [t for t in attempts if t.id in chosen]
-    page = render(summary, rows, shown, lessons, config, everything=attempts, calls=calls)
-    write_text(folder / "report.html", page)
+    write_text(folder / "report.html", render(summary, rows, attempts, lessons, config, calls))
     if proof is not None:
         write_text(folder / CERTIFICATE, proof.model_dump_json(indent=2) + "\n")
     write_json(folder / SUMMARY, summary.to_json())
@@ -132,15 +122,6 @@ def _experience(plan: Plan, attempts: Sequence[Trajectory]) -> dict[str, float]:
         learned = (first if condition.parameters.get("first") else len(training)) if condition.learns else 0
         counts[condition.name] = learned / blocks + worked
     return counts
-
-
-def _in_report(plan: Plan, attempt: Trajectory, tasks: Container[tuple[int, str]]) -> bool:
-    """Whether an attempt is a training or test attempt of the plan, not of a gate or a probe."""
-    meta = attempt.meta
-    names = {TRAINING, *(condition.name for condition in plan.conditions)}
-    return (
-        meta["split"] in ("train", "test") and meta["condition"] in names and (meta["seed"], attempt.task_id) in tasks
-    )
 
 
 def _probes(plan: Plan, store: Store, run_id: str) -> list[Probed]:
@@ -181,14 +162,9 @@ def row_of(
     judged: bool | None = None,
     familiar: Mapping[tuple[int, int, str], bool] | None = None,
 ) -> Row:
-    """One line of `results.jsonl`.
+    """One line of `results.jsonl`: an attempt at a task.
 
-    Args:
-        trajectory: the attempt.
-        run_id: the run's id.
-        task: the attempt's task.
-        judged: the verdict of a model that did not know the outcome.
-        familiar: by seed, fold and task, see `_familiar`.
+    `judged` is the verdict of a model that did not know the outcome; `familiar` is as `_familiar` returns it.
     """
     meta = trajectory.meta
     aside = meta.get("aside")  # a number of tokens if an older version wrote it
@@ -211,7 +187,7 @@ def row_of(
         trajectory_id=trajectory.id,
         usage=trajectory.usage,
         aside=Usage.model_validate(aside) if isinstance(aside, dict) else Usage(),
-        others={part: Usage.model_validate(used) for part, used in meta.get(META, {}).items()},
+        others={part: Usage.model_validate(used) for part, used in meta.get(OTHERS_META, {}).items()},
         trained_on=meta["trained_on"],
         turns=len(trajectory.steps),
         lesson_ids=trajectory.lesson_ids,
@@ -231,79 +207,22 @@ def _familiar(plan: Plan) -> dict[tuple[int, int, str], bool]:
     return familiar
 
 
-def read_summary(directory: Path) -> Summary:
-    """The summary of a complete run, written by this version or an earlier one.
+def _reported(plan: Plan, attempts: Iterable[Trajectory]) -> list[Trajectory]:
+    """The training and test attempts of the plan, not those of a gate or a probe.
 
-    Raises:
-        ConfigError: the run is not complete, or the file is broken or has another form.
+    They are in the order of the blocks, then training before the conditions, then in the order of the tasks.
     """
-    file = directory / SUMMARY
-    if not file.is_file():
-        raise ConfigError(f"the run {directory.name} is not complete: go on with `seasoned run --resume {directory}`")
-    try:
-        return parse_summary(json.loads(file.read_text(encoding="utf-8")))
-    except (DataError, OSError, ValueError, RecursionError) as error:
-        wrong = error if isinstance(error, DataError) else f"cannot be read: {error}"
-        raise ConfigError(f"{file} {wrong}; write it again with seasoned run --resume {directory}") from error
-
-
-def read_rows(directory: Path) -> list[Row]:
-    """The rows of a run's `results.jsonl`.
-
-    Raises:
-        ConfigError: the file is missing or broken.
-    """
-    file = directory / "results.jsonl"
-    try:
-        lines = file.read_text(encoding="utf-8").split("\n")
-    except (OSError, ValueError) as error:
-        raise ConfigError(f"{file} cannot be read: {error}") from error
-    return [_row(file, number, line) for number, line in enumerate(lines, 1) if line.strip()]
-
-
-def read_trajectories(directory: Path, ids: Container[str]) -> dict[str, Trajectory]:
-    """The attempts with these ids in a run's `trajectories.jsonl`, by id.
-
-    Raises:
-        ConfigError: the file is missing or broken.
-    """
-    file = directory / "trajectories.jsonl"
-    try:
-        with file.open(encoding="utf-8") as lines:
-            attempts = [_trajectory(file, number, line, ids) for number, line in enumerate(lines, 1)]
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{file} cannot be read: {error}") from error
-    return {one.id: one for one in attempts if one is not None}
-
-
-def _trajectory(file: Path, number: int, line: str, ids: Container[str]) -> Trajectory | None:
-    try:
-        values = json.loads(line)
-        del values["schema_version"]
-        return Trajectory.model_validate(values) if values["id"] in ids else None
-    except (ValueError, TypeError, KeyError, RecursionError):
-        raise ConfigError(f"{file}, line {number}, is not an attempt: was the file changed?") from None
-
-
-def _row(file: Path, number: int, line: str) -> Row:
-    try:
-        return Row.model_validate_json(line)
-    except ValidationError:
-        raise ConfigError(f"{file}, line {number}, is no row of results: was the file changed?") from None
-
-
-def _in_order(plan: Plan, attempts: Iterable[Trajectory]) -> list[Trajectory]:
-    """The attempts by block, then training before the conditions, then by task."""
     blocks = {(block.seed, block.fold): number for number, block in enumerate(plan.blocks)}
     names = {name: n for n, name in enumerate((TRAINING, *(condition.name for condition in plan.conditions)))}
     tasks = {(b.seed, b.fold, t.id): n for b in plan.blocks for n, t in enumerate((*b.train, *b.test))}
-
-    def place(t: Trajectory) -> tuple[int, ...]:
-        at = (t.meta["seed"], t.meta["fold"])
-        turns = (t.meta.get("repeat", 0), t.meta.get("trial", 0))
-        return blocks[at], names[t.meta["condition"]], t.meta["trained_on"], tasks[(*at, t.task_id)], *turns
-
-    return sorted(attempts, key=place)
+    placed = []
+    for attempt in attempts:
+        meta = attempt.meta
+        at, name = (meta["seed"], meta["fold"]), meta["condition"]
+        if meta["split"] in ("train", "test") and name in names and (*at, attempt.task_id) in tasks:
+            task, turns = tasks[(*at, attempt.task_id)], (meta.get("repeat", 0), meta.get("trial", 0))
+            placed.append(((blocks[at], names[name], meta["trained_on"], task, *turns), attempt))
+    return [attempt for _, attempt in sorted(placed, key=lambda pair: pair[0])]
 
 
 def _calls(plan: Plan, store: Store, run_id: str) -> list[Call]:

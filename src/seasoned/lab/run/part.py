@@ -1,39 +1,121 @@
 """A part of a run: one seed and fold of its plan, what its steps share, and its episodes.
 
 Always holds: a part is a value, and its steps write their results to the session's store; each episode and each recall
-makes its own agent and method, with a model whose calls are journalled and counted.
+makes its own agent and method, with a model whose calls are journalled and counted. A stored episode is not made again,
+except after an infrastructure error or a refused prompt, which is recorded, shown, and tried again when the run is
+resumed; model replies are on disk before they are used; the limits of an episode apply to all its calls together, and
+reaching them does not stop the run.
 """
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property, partial
-from typing import Literal, TypeVar
+from pathlib import Path
+from typing import Any, Literal, TypeVar
 
 from seasoned.embed import shared_embedder
+from seasoned.errors import InfrastructureError
+from seasoned.jobs import run_jobs
 from seasoned.lab.benchmarks.base import Benchmark
 from seasoned.lab.run.condition import Condition, MakeAgent
-from seasoned.lab.run.episode import Session, episode
 from seasoned.lab.run.keys import TRAINING, EpisodeKey, label
 from seasoned.lab.run.offer import Offering, needed, relevant
-from seasoned.lab.run.partners import META, environment, partners_in, used
 from seasoned.lab.run.plan import Block, Plan
 from seasoned.lab.run.progress import Watch
 from seasoned.lab.run.recipe import Recipe
-from seasoned.llm.budget import Metered
+from seasoned.lab.run.settings import Limits
+from seasoned.llm.budget import Budget, Metered
+from seasoned.llm.journal import Journaled
 from seasoned.llm.seeds import seed_shifted
 from seasoned.loop import attempt
+from seasoned.pool import ExperiencePool
 from seasoned.protocols import LLM, Environment, Method
-from seasoned.types import Guidance, Task, Trajectory
+from seasoned.store.sql import Store
+from seasoned.types import Guidance, Task, Trajectory, Usage
 
 T = TypeVar("T")
 Result = TypeVar("Result")
 Split = Literal["test", "gate", "probe"]
 COINS_META = "coins"
 """The key in a trajectory's `meta`: which recalled lessons a probe showed (True) and withheld (False)."""
+OTHERS_META = "others"
+"""The key in a trajectory's `meta` for the usage of the partners, by part."""
+_MAX_ERRORS = 5
 _TRIAL = 1000  # more than the repeats of any test, so that no trial gets the seed of another repeat
+
+
+@dataclass
+class Session:
+    """The state that a run's episodes share: store, directory, models, the limits of an episode, and finished episodes.
+
+    `llm`, the `learner` (if another model learns) and the `others` count against the run's limits. After five errors in
+    a row the run stops, since every further episode would probably fail, too. A task whose prompt is refused counts as
+    one error for all conditions. `jobs` runs several episodes at once.
+    """
+
+    store: Store
+    directory: Path
+    llm: LLM
+    limits: Limits
+    done: dict[EpisodeKey, Trajectory]
+    learner: LLM | None = None
+    others: Mapping[str, LLM] = field(default_factory=dict)
+    errors_in_a_row: set[str] = field(default_factory=set)
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    jobs: Callable[[Callable[[Any], Any], Sequence[Any], int], list[Any]] = run_jobs
+
+    @property
+    def run_id(self) -> str:
+        """The run's id: the name of its directory."""
+        return self.directory.name
+
+    def meter(self) -> Metered:
+        """The meter of one episode, for the calls of the agent, of recall and of reflection."""
+        return Metered(self.llm, Budget(**self.limits.model_dump()), scope="episode")
+
+    def journaled(self, journal: str, meter: Metered | None = None, *, turns: bool = False, ranks: bool = False) -> LLM:
+        """The model, with its replies stored in this journal; a meter counts and limits its calls.
+
+        Prompts are stored, too, except for an agent's `turns`, which are in its trajectory. With `ranks`, the model is
+        the ranker, if there is one.
+        """
+        ranker = self.others.get("ranker") if ranks else None
+        kept = self.kept(ranker or self.llm, journal, prompts=not turns)
+        return kept if meter is None else Metered(kept, parent=meter)
+
+    def kept(self, llm: LLM, journal: str, *, prompts: bool = False) -> LLM:
+        """A model that stores its replies in this journal."""
+        return Journaled(llm, self.store, f"{self.run_id}/{journal}", prompts=prompts)
+
+    def learning(self, journal: str, before: Callable[[], None]) -> LLM:
+        """The learning model, which stores its replies in this journal and calls `before` each request or replay."""
+        return Metered(Journaled(self.learner or self.llm, self.store, f"{self.run_id}/{journal}"), before=before)
+
+    def record(self, key: EpisodeKey, scope: str, trajectory: Trajectory) -> None:
+        """Store an episode under its key and in a pool, and count errors in a row.
+
+        Raises:
+            InfrastructureError: there were too many.
+        """
+        self.store.save_episode(self.run_id, str(key), scope, trajectory)
+        self.count(trajectory)
+
+    def count(self, trajectory: Trajectory) -> None:
+        """Count errors in a row; raises as `record`."""
+        with self.lock:
+            if trajectory.outcome.reason != "error":
+                self.errors_in_a_row.clear()
+                return
+            self.errors_in_a_row.add(trajectory.task_id if trajectory.meta.get("refused") else trajectory.id)
+            if len(self.errors_in_a_row) >= _MAX_ERRORS:
+                raise InfrastructureError(
+                    f"{len(self.errors_in_a_row)} episodes in a row ended in a server error, so the run stops here; "
+                    f"the last: {trajectory.outcome.detail}"
+                )
 
 
 @dataclass(frozen=True)
@@ -69,6 +151,14 @@ class Part:
         """The scope of one of the run's pools."""
         return f"{self.session.run_id}/{name}"
 
+    def pool(
+        self, scope: str, *, searches: bool, read_only: bool = False, tasks: frozenset[str] | None = None
+    ) -> ExperiencePool:
+        """A pool of lessons over the part's training attempts; if it `searches`, it finds them by meaning."""
+        embedder = shared_embedder(self.recipe.embedder) if searches else None
+        shared: dict[str, Any] = {"run_id": self.session.run_id, "embedder": embedder, "experience": self.experience}
+        return ExperiencePool(self.session.store, scope, read_only=read_only, tasks=tasks, **shared)
+
     def jobs(self, work: Callable[[T], Result], each: Sequence[T]) -> list[Result]:
         """Call `work` for each item, as many at once as the recipe says; the results keep the order."""
         return self.session.jobs(work, each, self.recipe.at_once)
@@ -78,21 +168,18 @@ class Part:
         assert condition.method is not None
         return condition.method(self.recipe.for_learning if learns else self.recipe, self.benchmark, llm)
 
-    def seed_shift(self, key: EpisodeKey) -> int:
-        """The shift of the model's seeds: another one for each trial of each repeat; 0 at temperature 0."""
-        return 0 if self.alike else 1 + key.repeat + _TRIAL * key.trial
-
     @cached_property
     def _needed(self) -> dict[str, frozenset[str]]:
         """The tools that successful training attempts called, by family; read only after training."""
         return needed(self.session.store.trajectories(self.experience))
 
     def _env(self, task: Task, training: bool, partners: Mapping[str, LLM]) -> Environment:
-        """An environment of the benchmark that offers the tools of the recipe's settings."""
-        env, settings = environment(self.benchmark, training, partners), self.recipe.tools
+        """An environment of the benchmark with its partners, which offers the tools of the recipe's settings."""
+        benchmark, settings = self.benchmark, self.recipe.tools
+        env = benchmark.with_models(training, partners) if benchmark.with_models else benchmark.make_env(training)
         if settings.offer == "all":
             return env
-        demonstrations = self.benchmark.trajectories
+        demonstrations = benchmark.trajectories
         similar = [one for one in demonstrations if one.category == task.category] or demonstrations
         family = frozenset[str]().union(*needed(similar).values())
         family |= frozenset() if training else self._needed.get(task.category, frozenset())
@@ -115,45 +202,69 @@ class Part:
             key: names the attempt. Training attempts see their outcome, and do not recall on the way.
             task: the task to solve.
             agent: makes the agent.
-            recall: recalls; the meter that it gets counts its calls of the model.
+            recall: recalls; the meter that it gets counts its calls of the model. They are added to the attempt's
+                usage, and stored separately in its meta under "aside".
             trained_on: how many training cases the lessons were learned from.
             split: the purpose of an attempt that is not a training attempt.
             coins: which lessons a probe showed; `recall` fills it, and the trajectory's meta keeps it.
             temperature: the agent's, instead of the recipe's.
+
+        Raises:
+            InfrastructureError: this was the fifth episode in a row that ended in a server error.
         """
-        session, training = self.session, key.condition == TRAINING
         stage = label(key.condition, key.trained_on)
-        meter = session.meter()
-        recall_meter = Metered(session.llm, parent=meter)
         if key.trial:
             self.watch.more(stage)
-
-        alike = self.alike if temperature is None else temperature == 0
-        recipe = self.recipe if temperature is None else self.recipe.at_temperature(temperature)
-        # An attempt that may be retried must not see the right answer.
-        reveals = training and (self.plan.acts or not recipe.gather.answers)
-
-        def make() -> Trajectory:
-            llm = session.journaled(key.turns(alike), meter, turns=True)
-            actor = agent(recipe, self.benchmark, llm, self.block.train)
-            partners = partners_in(session, key.turns(alike))
-            with closing(self._env(task, reveals, partners)) as env:
-                made = attempt(actor, env, task, partial(recall, recall_meter), once=training)
-            meta = {META: partner_usage} if (partner_usage := used(partners)) else {}
-            return made.model_copy(update={"meta": {**made.meta, **meta}})
-
-        values = {
-            "benchmark": self.benchmark.name,
-            "condition": key.condition,
-            "seed": self.block.seed,
-            "fold": self.block.fold,
-            "split": "train" if training else split,
-            "trained_on": trained_on,
-            "trial": key.trial,
-            "repeat": key.repeat,
-            **({} if coins is None else {COINS_META: coins}),
-        }
-        with seed_shifted(0 if alike else self.seed_shift(key) or 1 + _TRIAL * key.trial):
-            trajectory = episode(session, key, self.scope(key.scope), make, values, recall_meter)
+        trajectory = self.session.done.get(key)
+        if trajectory is None:
+            about = {
+                "benchmark": self.benchmark.name,
+                "condition": key.condition,
+                "seed": self.block.seed,
+                "fold": self.block.fold,
+                "split": "train" if key.condition == TRAINING else split,
+                "trained_on": trained_on,
+                "trial": key.trial,
+                "repeat": key.repeat,
+                **({} if coins is None else {COINS_META: coins}),
+            }
+            trajectory = self._attempt(key, task, agent, recall, about, temperature)
+            self.session.record(key, self.scope(key.scope), trajectory)
         self.watch.ended(stage, trajectory)
         return trajectory
+
+    def _attempt(
+        self,
+        key: EpisodeKey,
+        task: Task,
+        agent: MakeAgent,
+        recall: Callable[[Metered, Trajectory | None], Guidance],
+        about: Mapping[str, object],
+        temperature: float | None,
+    ) -> Trajectory:
+        """One attempt, with the facts `about` it in its meta, and with all its usage."""
+        session, training = self.session, key.condition == TRAINING
+        recipe = self.recipe if temperature is None else self.recipe.at_temperature(temperature)
+        alike = recipe.llm.temperature == 0
+        journal, meter = key.turns(alike), session.meter()
+        aside = Metered(session.llm, parent=meter)
+        partners = {part: Metered(session.kept(llm, journal)) for part, llm in session.others.items()}
+        # An attempt that may be retried must not see the right answer.
+        reveals = training and (self.plan.acts or not recipe.gather.answers)
+        with seed_shifted(seed_shift(key, alike)):
+            llm = session.journaled(journal, meter, turns=True)
+            actor = agent(recipe, self.benchmark, llm, self.block.train)
+            with closing(self._env(task, reveals, partners)) as env:
+                made = attempt(actor, env, task, partial(recall, aside), once=training)
+        meta = {**made.meta, **about}
+        if used := {part: one.usage.model_dump() for part, one in partners.items() if one.usage != Usage()}:
+            meta[OTHERS_META] = used
+        if aside.usage != Usage():
+            meta["aside"] = aside.usage.model_dump()
+        usage = made.usage + aside.usage
+        return made.model_copy(update={"meta": meta, "usage": usage, "benchmark": self.benchmark.name})
+
+
+def seed_shift(key: EpisodeKey, alike: bool) -> int:
+    """The shift of the model's seeds: another one for each trial of each repeat; 0 if all replies are alike."""
+    return 0 if alike else 1 + key.repeat + _TRIAL * key.trial

@@ -1,29 +1,23 @@
 """The models of a run, among them the agent's partners: a simulated user, and a judge of success.
 
 Always holds: a recipe names exactly the partners that its benchmark needs; without a judge, the tasks that need one are
-left out; a partner's usage counts against the run's limits, is journalled with the agent's turns, and is not part of an
-attempt's own usage.
+left out; a partner's usage counts against the run's limits, and is not part of an attempt's own usage.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import replace
 
 from seasoned.errors import ConfigError
 from seasoned.lab.benchmarks.base import Benchmark
-from seasoned.lab.run.episode import Session
 from seasoned.lab.run.recipe import Recipe
 from seasoned.llm import opening
-from seasoned.llm.budget import Metered
 from seasoned.llm.opening import ModelSettings
 from seasoned.llm.window import WithLonger
-from seasoned.protocols import LLM, Environment
-from seasoned.types import Usage
+from seasoned.protocols import LLM
 
-META = "others"
-"""The key in a trajectory's meta for the usage of the partners, by part."""
 NAMED = 5
 """How many of the tasks that are left out a note names; it counts all."""
 
@@ -72,12 +66,8 @@ def open_models(
 ) -> dict[str, LLM]:
     """Open all models of a run, by part: "model" acts, "learner" writes lessons; then the ranker and the partners.
 
-    Args:
-        recipe: names the models; a partner with the settings of the acting model shares it.
-        stack: closes them.
-        llm: acts instead of the recipe's model.
-        learner: learns instead of the recipe's learner.
-        opens: opens the acting model, instead of `open_llm`.
+    The stack closes them. A partner with the settings of the acting model shares it. `llm` and `learner` replace the
+    recipe's; `opens` opens the acting model, instead of `open_llm`.
     """
     enter = stack.enter_context
     model = llm if llm is not None else enter((opens or opening.open_llm)(recipe.llm))
@@ -93,20 +83,3 @@ def open_models(
         longer = enter(opening.open_llm(recipe.longer))
         models |= {part: WithLonger(models[part], longer) for part in ("model", "learner")}
     return models
-
-
-def partners_in(session: Session, journal: str) -> dict[str, Metered]:
-    """The partners for one attempt: journalled with its turns, each with its own meter."""
-    return {part: Metered(session.kept(llm, journal)) for part, llm in session.others.items()}
-
-
-def environment(benchmark: Benchmark, training: bool, partners: Mapping[str, LLM]) -> Environment:
-    """An environment in which the partners take part."""
-    if benchmark.with_models is None:
-        return benchmark.make_env(training)
-    return benchmark.with_models(training, partners)
-
-
-def used(partners: Mapping[str, Metered]) -> dict[str, dict[str, object]]:
-    """The usage of the partners, in the form of a trajectory's meta."""
-    return {part: meter.usage.model_dump() for part, meter in partners.items() if meter.usage != Usage()}

@@ -1,23 +1,28 @@
 """The plan of an experiment: its conditions, and for each seed and fold the training and test tasks.
 
 Always holds: a plan is made from the recipe alone and runs nothing; training and test tasks of a block are disjoint.
+Every task is in exactly one fold; the seed alone draws the folds, over which each category is spread as equally as
+possible.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import random
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import Path
 
 from seasoned.errors import ConfigError, DataError, LeakError
 from seasoned.lab.benchmarks import load_benchmark, stand_in
 from seasoned.lab.benchmarks.base import Benchmark, take
 from seasoned.lab.run.condition import Condition
 from seasoned.lab.run.conditions import conditions, renamed
-from seasoned.lab.run.folds import outcomes_of, stratified_folds
 from seasoned.lab.run.keys import label
 from seasoned.lab.run.partners import for_recipe
 from seasoned.lab.run.recipe import Recipe
+from seasoned.lab.run.rundir import read_rows
 from seasoned.llm.scripted import ScriptedModel
 from seasoned.proof.gate import check_gate
 from seasoned.types import TEXT_REPEATS, Task
@@ -195,11 +200,7 @@ class Plan:
 
 
 def make_plan(recipe: Recipe, *, dry: bool = False) -> Plan:
-    """Load the data and draw the blocks; nothing is run.
-
-    Args:
-        recipe: the experiment.
-        dry: only to count: if the data is missing, a stand-in of the benchmark is used.
+    """Load the data and draw the blocks; nothing is run. If it is `dry` and the data is missing, a stand-in is counted.
 
     Raises:
         ConfigError, DataError: a condition, option, file or number is wrong.
@@ -311,3 +312,68 @@ def _check_held_back(recipe: Recipe, block: Block, held: int, probed: int) -> No
 def _first(tasks: Sequence[Task], n: int, limit: int | None, what: str) -> tuple[Task, ...]:
     """The first n tasks; under a limit, a pool may have fewer tasks than the recipe asks for."""
     return take(tasks, n if limit is None else min(n, len(tasks)), what)
+
+
+def stratified_folds(
+    tasks: Sequence[Task], folds: int, seed: int, ended: Mapping[str, str] | None = None
+) -> list[list[Task]]:
+    """Deal tasks with distinct ids into folds, category by category, in an order drawn by the seed.
+
+    `ended` says how gathering ended, by task id (see `outcomes_of`); folds are then balanced by category and outcome.
+
+    Raises:
+        ConfigError: there are fewer than 2 folds or more folds than tasks, or a task has no outcome in `ended`.
+    """
+    if not 2 <= folds <= len(tasks):
+        raise ConfigError(f"expected between 2 and {len(tasks)} folds, as many as there are tasks, but got {folds}")
+    if ended and (unknown := [task.id for task in tasks if task.id not in ended]):
+        raise ConfigError(
+            f"fold_outcomes: that run gathered nothing at {len(unknown)} of the {len(tasks)} tasks, such as "
+            f"{unknown[0]}: gather all of them with the same benchmark, seeds and folds first"
+        )
+    by_category: dict[tuple[str, str], list[Task]] = defaultdict(list)
+    for task in sorted(tasks, key=lambda task: task.id):
+        by_category[task.category, (ended or {}).get(task.id, "")].append(task)
+    rng = random.Random(f"folds-{seed}")
+    dealt: list[list[Task]] = [[] for _ in range(folds)]
+    turn = 0
+    for category in sorted(by_category):
+        group = by_category[category]
+        rng.shuffle(group)
+        for task in group:
+            dealt[turn % folds].append(task)
+            turn += 1
+    for fold in dealt:
+        # The first cases of a fold would otherwise all be of one category.
+        rng.shuffle(fold)
+    return dealt
+
+
+def outcomes_of(run: str) -> dict[str, str]:
+    """How gathering ended at each task of a complete run, given its folder: solved, solved after failing, or never.
+
+    ExpeL's code folds by these outcomes. They tell which tasks are easy before the folds are drawn, so each fold gets
+    equally many of them. No lesson crosses folds, but the folds are more alike than random ones, and the error over
+    folds is too small. Only attempts without lessons may give the outcomes.
+
+    Raises:
+        ConfigError: there are no such results, or folding by them would leak, as they come from attempts with lessons
+            or only from test attempts.
+    """
+    if not (Path(run) / "results.jsonl").is_file():
+        raise ConfigError(f"fold_outcomes names {run}, which has no results.jsonl: name the folder of a complete run")
+    training = [row for row in read_rows(Path(run)) if row.split == "train"]
+    if not training:
+        raise ConfigError(
+            f"folding by the outcomes of {run} would leak: it has test attempts alone, and how a condition ended at "
+            "a test task may not decide which tasks it learns from; name a run that gathered attempts at all tasks"
+        )
+    guided = sum(bool(row.lesson_ids) for row in training if not row.trial)
+    if guided:
+        raise ConfigError(
+            f"folding by the outcomes of {run} would leak: lessons guided {guided} of its first training attempts, "
+            "so what was learned at some tasks decides the folds of others; gather without gather.iterate first"
+        )
+    solved = {row.task_id: row.trial for row in training if row.success}
+    names = {row.task_id: "never" for row in training}
+    return names | {task: "solved after failing" if trial else "solved" for task, trial in solved.items()}

@@ -13,11 +13,9 @@ from typing import Any
 
 from seasoned.lab.run.altered import copied_scope
 from seasoned.lab.run.evaluate import Entrant, recalling
-from seasoned.lab.run.keys import ALONE, COINS, EpisodeKey
-from seasoned.lab.run.marks import PROBE, gate_scope
+from seasoned.lab.run.keys import ALONE, COINS, PROBE, EpisodeKey, gate_scope
 from seasoned.lab.run.part import COINS_META, Part
 from seasoned.llm.budget import Metered
-from seasoned.pool import ExperiencePool
 from seasoned.proof.effect import is_withheld
 from seasoned.proof.probe import Estimate, Estimates, Probe, estimates
 from seasoned.types import Guidance, Task, Trajectory
@@ -49,19 +47,8 @@ def _survivors(part: Part, entrant: Entrant) -> Entrant:
         part.watch.say(
             f"{name}: {len(surviving)} of {len(lessons)} lessons kept; {len(estimated.lessons)} had an estimate"
         )
-    return replace(entrant, pool=_reopened(part, entrant.pool, copied_scope(store, entrant.pool, "probed", surviving)))
-
-
-def _reopened(part: Part, pool: ExperiencePool, scope: str) -> ExperiencePool:
-    return ExperiencePool(
-        pool.store,
-        scope,
-        run_id=pool.run_id,
-        embedder=pool.embedder,
-        experience=part.experience,
-        read_only=True,
-        tasks=pool.tasks,
-    )
+    scope, searches = copied_scope(store, entrant.pool, "probed", surviving), entrant.pool.embedder is not None
+    return replace(entrant, pool=part.pool(scope, searches=searches, read_only=True, tasks=entrant.pool.tasks))
 
 
 def _run_probe(part: Part, entrant: Entrant) -> Estimates:

@@ -1,4 +1,7 @@
-"""Recipe: the settings of an experiment, read from TOML and `-c key=value`.
+"""Recipe: the settings of an experiment, read from TOML and `-c key=value`, and the profiles.
+
+A profile is a paper's settings under one name; `profiles.toml` has them, each with its source in the paper. `small`
+sets nothing.
 
 Always holds: an unknown key is an error that names the nearest known one; only secrets are read from the environment; a
 `Recipe` that is written as TOML and read again is the same recipe.
@@ -11,14 +14,15 @@ import hashlib
 import json
 import tomllib
 from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from pydantic import Field, ValidationError
 
 from seasoned.errors import ConfigError
+from seasoned.lab.benchmarks.base import read_toml
 from seasoned.lab.run.faults import faults
-from seasoned.lab.run.profiles import Profile, laid_over, profile_settings
 from seasoned.lab.run.settings import (
     ROOMY,
     SHORT,
@@ -41,6 +45,10 @@ from seasoned.lab.run.settings import (
 )
 from seasoned.llm.opening import ModelSettings, Section
 
+Profile = Literal["small", "paper"]
+PROFILES: tuple[Profile, ...] = get_args(Profile)
+
+_PROFILES = Path(__file__).with_name("profiles.toml")
 _LATER: dict[str, Any] = {
     **dict.fromkeys(("ranker", "longer", "llm.window", "learner.window", "agent.note_turns", "agent.example_notes")),
     **dict.fromkeys(f"expel.{key}" for key in ("room", "insight_chars", "insights_room")),
@@ -173,12 +181,9 @@ class Recipe(Section):
 def load_recipe(path: str | Path, settings: Sequence[str] = (), profile: str = "") -> Recipe:
     """Read a recipe, and apply a profile, if any, and `key=value` settings (dotted keys, TOML values).
 
-    The recipe's own settings override the profile that it names.
-
-    Args:
-        path: a file, or the name of a recipe that comes with Seasoned: `emoji`, `paper/expel_table2`.
-        settings: the changes, in order.
-        profile: a profile that overrides the recipe; the settings override both.
+    The path is a file, or the name of a recipe that comes with Seasoned: `emoji`, `paper/expel_table2`. The recipe
+    overrides the profile that it names, the given profile overrides the recipe, and the settings, in order, override
+    both.
 
     Raises:
         ConfigError: the file is missing or not TOML, a key is unknown, or a value has the wrong type.
@@ -275,3 +280,31 @@ def _put(raw: dict[str, Any], setting: str) -> None:
             raise ConfigError(f"{key} cannot be set: {folder} is a value, not a section")
         place = inner
     place[last] = value
+
+
+def profile_settings(profile: str, benchmark: str) -> dict[str, Any]:
+    """The settings of a profile for a benchmark, in the form of a recipe: the general ones, and the benchmark's if any.
+
+    Raises:
+        ConfigError: there is no such profile.
+    """
+    if profile not in PROFILES:
+        raise ConfigError(f"there is no profile {profile!r}: there are {', '.join(PROFILES)}")
+    if profile == "small":
+        return {"profile": "small"}
+    special = _papers().get(benchmark, {}) if benchmark != profile else {}
+    return laid_over(_papers()[profile], special)
+
+
+def laid_over(under: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
+    """Both, merged section by section; `over` wins."""
+    both = {key: laid_over(value, {}) if isinstance(value, Mapping) else value for key, value in under.items()}
+    for key, value in over.items():
+        below = both.get(key)
+        both[key] = laid_over(below, value) if isinstance(below, Mapping) and isinstance(value, Mapping) else value
+    return both
+
+
+@cache
+def _papers() -> dict[str, Any]:
+    return read_toml(_PROFILES)

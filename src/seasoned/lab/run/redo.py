@@ -16,8 +16,7 @@ from seasoned.errors import ConfigError
 from seasoned.lab.run import keys
 from seasoned.lab.run.condition import Condition
 from seasoned.lab.run.conditions import CONDITIONS
-from seasoned.lab.run.keys import TRAINING, EpisodeKey, judged_as
-from seasoned.lab.run.marks import forget_gate, mark_replaced, unlearn
+from seasoned.lab.run.keys import TRAINING, EpisodeKey, forget_gate, judged_as, mark_replaced, unlearn
 from seasoned.lab.run.plan import Block, Plan
 from seasoned.lab.run.rundir import MANIFEST, check_data, check_resumable, not_complete, store_of
 from seasoned.store.sql import Store
@@ -37,12 +36,7 @@ def check_resume(directory: Path, plan: Plan, store: Store) -> None:
 
 
 def not_held(directory: Path, where: str) -> ConfigError:
-    """The error for a run that is continued with a store that does not hold it.
-
-    Args:
-        directory: the run's directory.
-        where: the store's `where`.
-    """
+    """The error for a run that is continued with a store, here by its `where`, that does not hold it."""
     begun = store_of(directory)
     if begun == where:
         advice = ", which was begun with it: bring back the file as it was"
@@ -64,11 +58,7 @@ def finished(store: Store, run_id: str) -> dict[EpisodeKey, Trajectory]:
 def forget(store: Store, plan: Plan, directory: Path, redo: Sequence[str]) -> None:
     """Forget the episodes of conditions, so that they are made again; the run is then no longer complete.
 
-    Args:
-        store: the store of the run.
-        plan: the plan of the run.
-        directory: the run's directory.
-        redo: conditions, or "training", which includes the lessons from it and all episodes with these lessons.
+    `redo` names conditions, or "training", which includes the lessons from it and all episodes with these lessons.
 
     Raises:
         ConfigError: the plan has no such condition (the message names the nearest one), or there are no such episodes.
@@ -110,18 +100,8 @@ def drop_outdated(
 ) -> int:
     """Drop the test episodes that are older than a training attempt that was repeated after a server's error.
 
-    If there are any, the run is no longer complete.
-
-    Args:
-        store: the store of the run.
-        plan: the plan of the run.
-        directory: the run's directory.
-        block: the seed and fold.
-        training: the current training attempts of the block.
-        done: the result of `finished`; the dropped episodes are removed from it.
-
-    Returns:
-        How many were dropped.
+    Returns how many were dropped; `done`, the result of `finished`, loses them, too. If there are any, the run is no
+    longer complete. `training` are the current training attempts of the block.
     """
     order = {trajectory.id: place for place, trajectory in enumerate(done.values())}
     old: list[EpisodeKey] = []

@@ -1,4 +1,4 @@
-"""A run's directory: its files, and how they are written.
+"""A run's directory: its files, how they are written and read, and its episodes as rows for pandas or as CSV.
 
 Always holds: a file is written completely or not at all (a temporary file, then a rename); each JSONL row has
 `schema_version`; `summary.json` is written last, so its presence means that the run is complete.
@@ -6,29 +6,37 @@ Always holds: a file is written completely or not at all (a temporary file, then
 
 from __future__ import annotations
 
+import csv
 import fcntl
 import hashlib
+import io
 import json
 import os
 import platform
 import subprocess
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from importlib import metadata, resources
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import tomli_w
-from pydantic import BaseModel
+from pydantic import BaseModel, ValidationError
 
-from seasoned.errors import ConfigError, StoreError
+from seasoned.errors import ConfigError, DataError, MissingExtraError, StoreError
+from seasoned.lab.report.rows import Row, latest
+from seasoned.lab.report.summary import Summary, parse_summary
 from seasoned.lab.run.recipe import Recipe, load_recipe
-from seasoned.types import SCHEMA_VERSION
+from seasoned.types import SCHEMA_VERSION, Trajectory
+
+if TYPE_CHECKING:
+    import pandas
 
 _LIBRARIES = ("seasoned", "openai", "pydantic", "sqlalchemy", "numpy", "scipy", "xllamacpp", "wordllama")
 MANIFEST = "manifest.json"
 SUMMARY = "summary.json"
+_NESTED = {"usage", "aside", "others", "lesson_ids", "schema_version"}
 _PROMPT_HOMES = (
     "seasoned.llm",
     "seasoned.agents",
@@ -75,12 +83,8 @@ def check_resumable(path: Path, recipe: Recipe) -> None:
 
 
 def check_data(path: Path, source: str, tasks: Iterable[str]) -> None:
-    """Check that the tasks are the same as when the run was begun; a run whose manifest has no digest passes.
-
-    Args:
-        path: the run's directory.
-        source: where the tasks come from now.
-        tasks: as in `manifest`.
+    """Check that source and tasks (as in `manifest`) are those that the run was begun with, if its manifest has a
+    digest.
 
     Raises:
         ConfigError: the tasks differ.
@@ -176,6 +180,114 @@ def manifest(recipe: Recipe, *, run_id: str, model: str, source: str, tasks: Ite
 def prompts_digest() -> str:
     """The SHA-256 of all prompts that a run may use, in hex."""
     return _digest(_prompts())
+
+
+def read_summary(directory: Path) -> Summary:
+    """The summary of a complete run, written by this version or an earlier one.
+
+    Raises:
+        ConfigError: the run is not complete, or the file is broken or has another form.
+    """
+    file = directory / SUMMARY
+    if not file.is_file():
+        raise ConfigError(f"the run {directory.name} is not complete: go on with `seasoned run --resume {directory}`")
+    try:
+        return parse_summary(json.loads(file.read_text(encoding="utf-8")))
+    except (DataError, OSError, ValueError, RecursionError) as error:
+        wrong = error if isinstance(error, DataError) else f"cannot be read: {error}"
+        raise ConfigError(f"{file} {wrong}; write it again with seasoned run --resume {directory}") from error
+
+
+def read_rows(directory: Path) -> list[Row]:
+    """The rows of a run's `results.jsonl`.
+
+    Raises:
+        ConfigError: the file is missing or broken.
+    """
+    rows = []
+    for line, where in _lines(directory / "results.jsonl"):
+        try:
+            rows.append(Row.model_validate_json(line))
+        except ValidationError:
+            raise ConfigError(f"{where}, is no row of results: was the file changed?") from None
+    return rows
+
+
+def read_trajectories(directory: Path, ids: Container[str]) -> dict[str, Trajectory]:
+    """The attempts with these ids in a run's `trajectories.jsonl`, by id.
+
+    Raises:
+        ConfigError: the file is missing or broken.
+    """
+    attempts = {}
+    for line, where in _lines(directory / "trajectories.jsonl"):
+        try:
+            values = json.loads(line)
+            del values["schema_version"]
+            if values["id"] in ids:
+                attempts[values["id"]] = Trajectory.model_validate(values)
+        except (ValueError, TypeError, KeyError, RecursionError):
+            raise ConfigError(f"{where}, is not an attempt: was the file changed?") from None
+    return attempts
+
+
+def _lines(file: Path) -> Iterator[tuple[str, str]]:
+    """The lines of a file that are not empty, each with its place for an error message."""
+    try:
+        with file.open(encoding="utf-8", newline="\n") as lines:
+            for number, line in enumerate(lines, 1):
+                if line.strip():
+                    yield line, f"{file}, line {number}"
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{file} cannot be read: {error}") from error
+
+
+def flat_rows(directory: Path | str) -> list[dict[str, Any]]:
+    """The episodes of a run, each as one flat dictionary with the same keys.
+
+    Raises:
+        DataError: the run's results cannot be read.
+    """
+    return [_flat(row) for row in latest(read_rows(Path(directory)))]
+
+
+def to_dataframe(directory: Path | str) -> pandas.DataFrame:
+    """Return the episodes of a run as a pandas DataFrame, from the directory that `seasoned.run` returns.
+
+    Raises:
+        DataError: the run's results cannot be read.
+        MissingExtraError: pandas is not installed.
+    """
+    try:
+        import pandas
+    except ImportError as error:
+        raise MissingExtraError("", "pandas", "pip install pandas") from error
+    return pandas.DataFrame(flat_rows(directory))
+
+
+def to_csv(rows: list[dict[str, Any]]) -> str:
+    """The rows as CSV with a header line."""
+    out = io.StringIO()
+    writer = csv.DictWriter(out, list(rows[0]) if rows else [], lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return out.getvalue()
+
+
+def _flat(row: Row) -> dict[str, Any]:
+    plain = {name: value for name, value in row.model_dump().items() if name not in _NESTED}
+    used, aside = row.usage, row.aside
+    return {
+        **plain,
+        "solved": row.solved,
+        "counted": row.counted,
+        "calls": used.calls,
+        "prompt_tokens": used.prompt_tokens,
+        "completion_tokens": used.completion_tokens,
+        "cost": used.cost,
+        "aside_tokens": aside.tokens,
+        "lessons": " ".join(row.lesson_ids),
+    }
 
 
 @contextmanager

@@ -14,19 +14,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from seasoned.errors import ConfigError, DataError, MissingExtraError, SeasonedError
+from seasoned.lab.report import plots
 from seasoned.lab.report.attempt_tables import lessons_table, trials_table
-from seasoned.lab.report.plots import FIGURES
 from seasoned.lab.report.summary import Summary, parse_summary
 from seasoned.lab.report.tables import comparison_table, main_table
-from seasoned.lab.run.outputs import SUMMARY, read_rows, read_summary
+from seasoned.lab.run.rundir import SUMMARY, read_rows, read_summary
 from seasoned.store import pages
 from seasoned.store.runs import RunRow
 from seasoned.web.guard import POLICY
 from seasoned.web.lessons import Missing
-from seasoned.web.show import show
-from seasoned.web.site import asked, site_of
+from seasoned.web.site import asked, show, site_of
 
 if TYPE_CHECKING:
+    from markupsafe import Markup
     from starlette.requests import Request
     from starlette.responses import Response
 
@@ -88,10 +88,8 @@ def run_page(request: Request) -> Response:
 
 def figures(request: Request) -> Response:
     """The plots of a run, as a part of its page."""
-    from markupsafe import Markup
-
     run = find(site_of(request), asked(request, "id"))
-    drawn: list[tuple[str, str, str]] = []
+    drawn: list[tuple[str, Markup, str]] = []
     wrong = ""
     if run.summary is None:
         wrong = "There are no figures before the run is complete."
@@ -100,8 +98,7 @@ def figures(request: Request) -> Response:
             drawn = _drawn(_Drawing(run.id, str(run.folder), run.summary))
         except MissingExtraError as error:
             wrong = f"There are no figures: {error}."
-    safe = [(title, Markup(svg), caption) for title, svg, caption in drawn]  # plots contain only escaped names
-    answer = show(request, "figures.html.j2", figures=safe, wrong=wrong, run=run)
+    answer = show(request, "figures.html.j2", figures=drawn, wrong=wrong, run=run)
     answer.headers["content-security-policy"] = _WITH_PLOTS
     return answer
 
@@ -205,10 +202,9 @@ class _Drawing:
 
 
 @lru_cache(maxsize=32)
-def _drawn(run: _Drawing) -> list[tuple[str, str, str]]:
+def _drawn(run: _Drawing) -> list[tuple[str, Markup, str]]:
     with _drawing:
-        drawn = [(one.heading(run.summary), one.svg(run.summary), one.caption) for one in FIGURES]
-    return [one for one in drawn if one[1]]
+        return plots.figures(run.summary)
 
 
 def _report_file(site: Site, run: Known) -> Path | None:

@@ -17,7 +17,7 @@ from seasoned.errors import ConfigError, ContextLengthError
 from seasoned.jobs import run_jobs
 from seasoned.llm.window import LONG_TEXT, Cuts, is_roomy, room_for, said_of
 from seasoned.methods import check_least
-from seasoned.methods.attempts import NO_OUTCOME, TOO_LONG, UNUSABLE, Sources, thoughts
+from seasoned.methods.attempts import NO_OUTCOME, TOO_LONG, UNUSABLE, sources_of, thoughts
 from seasoned.methods.erl.book import Book, as_block, as_item, as_line, fitting, trigger
 from seasoned.methods.erl.heuristics import as_lesson, write_heuristic
 from seasoned.methods.expel.demonstrations import attempts_at
@@ -138,11 +138,10 @@ class ERL:
         """
         pool.writable()
         # Includes deleted lessons: what a person removed is not written again.
-        known = pool.derived(Sources, "heuristic", None).known
+        known = sources_of(pool.lessons("heuristic", status=None))
         new = {t.id: t for t in trajectories if t.id not in known and self._teaches(t)}
-        pool.skip(
-            (t for t in trajectories if t.outcome.success is None and t.id not in known and t.id not in new), NO_OUTCOME
-        )
+        done = known | new.keys()
+        pool.skip((t for t in trajectories if t.outcome.success is None and t.id not in done), NO_OUTCOME)
         attempts, cuts, long = list(new.values()), Cuts(), self._chars * 3
         for start in range(0, len(attempts), self.workers):
             batch = attempts[start : start + self.workers]
@@ -153,10 +152,7 @@ class ERL:
                     pool.passed_over(f"no heuristic of {trajectory.id}: {draft}")
                     pool.skip([trajectory], draft)
                 elif self.failures and draft.succeeded:
-                    log.info(
-                        "no heuristic of %s: only failures are learned from, and the model judges it a success",
-                        trajectory.id,
-                    )
+                    log.info("no heuristic of %s, which the model judges a success: only failures teach", trajectory.id)
                 else:
                     lesson = as_lesson(draft, trajectory, self._goal(trajectory.task), long)
                     pool.add(lesson, why="learned from one attempt")

@@ -11,8 +11,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
-from seasoned.methods.alike import AlikeIndex
-from seasoned.methods.erl.contradictions import ALIKE, contradict, forbids, telling
+from seasoned.methods.erl.contradictions import ALIKE, AlikeIndex, contradict, forbids, telling
 from seasoned.text import TOKEN, prompt_line, same_words
 from seasoned.types import Block, Entry, Lesson
 
@@ -158,7 +157,7 @@ def fitting(groups: Sequence[Sequence[Lesson]], limit: int, strict: bool = False
 
     A group that does not fit keeps its first lessons, if at least two fit.
     """
-    room = TOKEN * limit - len(rendered([]))
+    room = TOKEN * limit - len(_HEADING)
     kept: list[tuple[Lesson, ...]] = []
     for group in groups:
         fits = _fits(group, room)
@@ -179,12 +178,7 @@ def _fits(group: Sequence[Lesson], room: int) -> int:
 
 
 def _length(group: Sequence[Lesson]) -> int:
-    return len(rendered([group])) - len(rendered([]))
-
-
-def rendered(groups: Sequence[Sequence[Lesson]]) -> str:
-    """Heuristics as text, one a line, below a heading; see `as_block`."""
-    return as_block(groups).text
+    return len(as_block([group]).text) - len(_HEADING)
 
 
 def as_block(groups: Sequence[Sequence[Lesson]], headed: bool = True) -> Block:

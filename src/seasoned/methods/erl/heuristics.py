@@ -63,7 +63,7 @@ def write_heuristic(
     chars: int | None = None,
     cuts: Cuts | None = None,
 ) -> Draft | None:
-    """Let the model write what one attempt teaches (ERL section 2, figure 8).
+    """Let the model write what one attempt teaches (ERL section 2, figure 8); None if its reply has no heuristic.
 
     Args:
         llm: the model.
@@ -81,9 +81,6 @@ def write_heuristic(
         filters: see `read_heuristic`.
         chars: characters of each part; None: those of the form.
         cuts: collects how much of the attempt was left out.
-
-    Returns:
-        The heuristic; None if the reply holds none, which is logged.
 
     Raises:
         LLMError: whatever the model raises, except ParseError; ContextLengthError if the attempt does not fit.
@@ -163,11 +160,6 @@ def _system(about: str, judges: bool, example: tuple[str, str] | None, quotes: b
     return {"role": "system", "content": render_prompt("seasoned.methods", name, **values, quotes=quotes)}
 
 
-def _fault(problem: str) -> str:
-    """The name of a fault that a model can correct when asked to; "" for any other problem."""
-    return next((name for name, says in _FAULTS.items() if problem.startswith(says)), "")
-
-
 def _corrected(
     reply: Any,
     read_reply: Callable[[Any], tuple[Draft | None, str]],
@@ -175,9 +167,9 @@ def _corrected(
     again: Callable[[Any, str], list[Message]],
 ) -> tuple[Draft | None, str, bool | None]:
     """The heuristic, problem and verdict of a reply, asking again once for each fault."""
-    (draft, problem), verdict, faults = read_reply(reply), read_verdict(reply), set[str]()
-    while draft is None and (fault := _fault(problem)) and fault not in faults:
-        faults.add(fault)
+    (draft, problem), verdict, faults = read_reply(reply), read_verdict(reply), dict(_FAULTS)
+    while draft is None and (fault := next((name for name, says in faults.items() if problem.startswith(says)), "")):
+        del faults[fault]
         with suppress(ParseError, ContextLengthError):  # the problem of the first reply stands
             reply = ask(again(reply, fault)).parsed
             draft, problem = read_reply(reply)

@@ -117,11 +117,8 @@ class ExpeL:
     def learn(self, trajectories: Sequence[Trajectory], pool: ExperiencePool) -> None:
         """Extract insights from training attempts (algorithm 2), starting from those in the pool.
 
-        The insights do not depend on the mode, so they serve all three.
-
-        Args:
-            trajectories: attempts of training tasks, those of one task in the order of their trials.
-            pool: holds the insights.
+        Attempts at one task come in the order of their trials. The insights do not depend on the mode, so they serve
+        all three.
 
         Raises:
             LLMError: the model failed for another reason than a reply's form or a prompt's length; nothing is written.
@@ -150,28 +147,27 @@ class ExpeL:
         worked = (self.worked[0], "When {1}, {2}.".format(*self.worked)) if self.worked else None
         room = self.room or room_for(self.llm, 2400)
         extractor = Extractor(self.llm, self.about, self.structured, self.max_tokens, room, worked, limit)
-        book = _Book.of(pool)
+        book = _Book(pool)
         unused: dict[str, str] = {}
         taught: set[str] = set()
         examples, barred = (*GOOD, *BAD, *(worked[1:] if worked else ())), _removed_words(pool)
         for call in calls:
             crowded = len(book.items) + (self.full == "at") > self.max_insights
-            parsed, extractor = extractor.ask(call, book.items, crowded)
-            operations = [
+            parsed = extractor.ask(call, book.items, crowded)
+            refused = [
                 operation
                 for operation in parsed.operations
-                if same_words(operation.text) not in barred
-                and not any(holds_words(operation.text, example) for example in examples)
+                if same_words(operation.text) in barred
+                or any(holds_words(operation.text, example) for example in examples)
             ]
+            operations = [operation for operation in parsed.operations if operation not in refused]
             full = len(book.items) >= self.max_insights + FULL
             applied = apply(book.items, operations, full, self.cap, limit)
-            refused = [
-                f"{o}: it is an example, or a person removed it" for o in parsed.operations if o not in operations
-            ]
-            for problem in (*parsed.problems, *refused, *applied.problems):
+            reasons = [f"{operation}: it is an example, or a person removed it" for operation in refused]
+            for problem in (*parsed.problems, *reasons, *applied.problems):
                 log.info("insights from %s: %s", call, problem)
                 pool.passed_over(f"Insights from {call}: {problem}")
-            book = book.after(call, applied)
+            book.take(call, applied)
             why = next((problem for problem in parsed.problems if problem.startswith(TOO_LONG)), UNUSABLE)
             unused |= {} if applied.done else dict.fromkeys(call.sources, why)
             taught |= set(call.sources) if applied.done else set()
@@ -192,12 +188,7 @@ class ExpeL:
         pool.add(fresh, why="written by a person", who="person")
 
     def recall(self, task: Task, pool: ExperiencePool, progress: Trajectory | None = None) -> Guidance:
-        """All insights, most important first, and fitting demonstrations (algorithm 3).
-
-        Args:
-            task: the task to attempt.
-            pool: holds the insights, and the attempts that demonstrations are chosen from.
-            progress: the attempt so far, if the agent asks during it; the demonstrations are then chosen for it.
+        """All insights, most important first, and fitting demonstrations (algorithm 3); during an attempt, for it.
 
         Raises:
             ConfigError: demonstrations are chosen by similarity, and the pool has no embedder.
@@ -255,77 +246,58 @@ def in_order(insights: Sequence[Lesson]) -> list[Lesson]:
     return sorted(insights, key=lambda lesson: -lesson.importance)
 
 
-@dataclass(frozen=True)
-class _Change:
-    """One change to write: the lesson after it."""
-
-    what: Literal["add", "update", "remove"]
-    lesson: Lesson
-    why: str
-
-
-@dataclass(frozen=True)
 class _Book:
-    """The insights during extraction: the list, the lessons behind it, and the changes."""
+    """The insights during extraction: the list, the lessons behind it, and the changes to write."""
 
-    items: tuple[Item, ...]
-    lessons: dict[str, Lesson]
-    changes: tuple[_Change, ...] = ()
-
-    @staticmethod
-    def of(pool: ExperiencePool) -> _Book:
-        """The active insights of a pool."""
+    def __init__(self, pool: ExperiencePool) -> None:
         insights = in_order(pool.lessons("insight"))
-        items = tuple(Item(lesson.text, lesson.importance, lesson.pinned, lesson.id) for lesson in insights)
-        return _Book(items, {lesson.id: lesson for lesson in insights})
+        self.items = [Item(lesson.text, lesson.importance, lesson.pinned, lesson.id) for lesson in insights]
+        self.lessons = {lesson.id: lesson for lesson in insights}
+        self.changes: list[tuple[Literal["add", "update", "remove"], Lesson, str]] = []
 
-    def after(self, call: Call, applied: Applied) -> _Book:
-        """The book after the operations of one reply."""
-        source_ids = call.sources
+    def take(self, call: Call, applied: Applied) -> None:
+        """Take the list after the operations of one reply."""
         kinds = {self.items[o.target - 1].id: o.kind for o in applied.done if o.target is not None}
-        lessons, items, changes = dict(self.lessons), [], list(self.changes)
+        items = []
         for item in applied.items:
             kind = kinds.get(item.id, "")
             if not item.id:
-                lesson = _insight(item.text, sources=source_ids, importance=item.count)
-                changes.append(_Change("add", lesson, f"ADD after {call}"))
+                lesson = _insight(item.text, sources=call.sources, importance=item.count)
+                self.changes.append(("add", lesson, f"ADD after {call}"))
                 item = replace(item, id=lesson.id)
+                self.lessons[item.id] = lesson
             elif kind:
-                old = lessons[item.id]
-                sources = old.sources if kind == "DOWNVOTE" else tuple(dict.fromkeys((*old.sources, *source_ids)))
+                old = self.lessons[item.id]
+                sources = old.sources if kind == "DOWNVOTE" else tuple(dict.fromkeys((*old.sources, *call.sources)))
                 news = {"text": item.text, "importance": item.count, "sources": sources}
                 if kind == "EDIT":
                     news["origin"] = "model"
-                lesson = old.model_copy(update=news)
-                changes.append(_Change("update", lesson, f"{kind} after {call}"))
-            else:
-                lesson = lessons[item.id]
-            lessons[item.id] = lesson
+                self.lessons[item.id] = old.model_copy(update=news)
+                self.changes.append(("update", self.lessons[item.id], f"{kind} after {call}"))
             items.append(item)
         remaining = {item.id for item in items}
         for item_id in (item.id for item in self.items if item.id not in remaining):
             why = f"{kinds.get(item_id, 'over the cap')} after {call}"
-            changes.append(_Change("remove", lessons.pop(item_id), why))
-        return _Book(tuple(items), lessons, tuple(changes))
+            self.changes.append(("remove", self.lessons.pop(item_id), why))
+        self.items = items
 
     def write(self, pool: ExperiencePool) -> None:
         """Write all changes in one transaction. An insight that another program changed meanwhile stays as it is."""
         expected: dict[str, int] = {}
         with pool.store.transaction():
-            for change in self.changes:
-                lesson = change.lesson
-                if change.what == "add":
-                    (stored,) = pool.add(lesson, why=change.why)
+            for what, lesson, why in self.changes:
+                if what == "add":
+                    (stored,) = pool.add(lesson, why=why)
                     expected[lesson.id] = stored.version
                     continue
                 now = pool.store.get_lesson(lesson.id)
                 if now is None or now.pinned or now.version != expected.get(lesson.id, lesson.version):
                     log.info("%s was changed by another program meanwhile, so it stays as it is", lesson.id)
                     pool.passed_over(f"{lesson.id} was changed by another program meanwhile, so it stays as it is")
-                elif change.what == "remove":
-                    pool.remove(lesson.id, why=change.why)
+                elif what == "remove":
+                    pool.remove(lesson.id, why=why)
                 else:
-                    stored = pool.update(lesson.model_copy(update={"version": now.version}), why=change.why)
+                    stored = pool.update(lesson.model_copy(update={"version": now.version}), why=why)
                     expected[lesson.id] = stored.version
 
 

@@ -60,11 +60,6 @@ class Demonstrations:
     def choose(self, task: Task, pool: ExperiencePool, progress: Trajectory | None = None) -> tuple[Trajectory, ...]:
         """The demonstrations for a task, best first; those of its category come before all others.
 
-        Args:
-            task: the task to attempt.
-            pool: holds the successes.
-            progress: the attempt so far, for the strategies that use it.
-
         Raises:
             ConfigError: they are chosen by similarity, and the pool has no embedder.
             ContractError, StoreError: as `ExperiencePool.nearest_trajectories`.
@@ -95,12 +90,9 @@ class Demonstrations:
             limit = max(map(_size, self.manual))
         words = _words(task)
         shortest: dict[str, tuple[int, Trajectory]] = {}
-        sized = [
-            (n, each)
-            for n, each in pool.collected(_Attempts).successes
-            if pool.tasks is None or each.task_id in pool.tasks
-        ]
-        for size, success in (*sized, *((_size(each), each) for each in self.manual)):
+        successes = pool.collected(_Attempts).successes
+        own = [each for each in successes if pool.tasks is None or each[1].task_id in pool.tasks]
+        for size, success in (*own, *((_size(each), each) for each in self.manual)):
             same_task = success.task_id == task.id or tuple(split_words(success.task)) == words
             later = self.first and success.meta.get("trial", 0)
             if later or (same_task and not self.same_task) or (limit is not None and size > limit):
@@ -112,25 +104,22 @@ class Demonstrations:
 
     def _query(self, task: Task, pool: ExperiencePool, progress: Trajectory | None) -> tuple[Aspect, str]:
         """The aspect to compare, and the text to compare it with."""
-        last = progress.steps[-1] if progress is not None and progress.steps else None
-        aspect = self.by
-        if aspect == "task-then-thought":
-            aspect = "thought"
-        elif aspect == "rotation" and last is not None:
-            aspect = "thought" if last.action in _THINKING else "step" if last.thought else "action"
-        if aspect == "thought":
-            thought = _last_thought(progress)
-            if not thought and last is not None:  # an agent limited to commands has no thoughts: its last action
-                return _or_task("action", last.action, task)
-            return _or_task(aspect, thought, task)
-        if aspect == "action":
-            return _or_task(aspect, "" if last is None else last.action, task)
-        if aspect == "step":
-            return _or_task(aspect, "" if last is None else "\n".join(step_lines(last)), task)
-        if aspect == "reflection" and progress is not None:
+        if progress is None or (self.by != "reflection" and not progress.steps):
+            return "task", task.text
+        aspect = "thought" if self.by == "task-then-thought" else self.by
+        if aspect == "reflection":
             lessons = [pool.store.get_lesson(lesson_id) for lesson_id in progress.lesson_ids]
             plans = [lesson.text for lesson in lessons if lesson is not None and lesson.kind == "reflection"]
-            return _or_task(aspect, plans[-1] if plans else "", task)
+            return ("reflection", plans[-1]) if plans and plans[-1] else ("task", task.text)
+        last = progress.steps[-1]
+        if aspect == "rotation":
+            aspect = "thought" if last.action in _THINKING else "step" if last.thought else "action"
+        if aspect == "thought" and (thought := _last_thought(progress)):
+            return "thought", thought
+        if aspect in ("thought", "action") and last.action:  # an agent limited to commands has no thoughts
+            return "action", last.action
+        if aspect == "step" and (lines := step_lines(last)):
+            return "step", "\n".join(lines)
         return "task", task.text
 
     def _reranked(
@@ -200,10 +189,6 @@ def _texts(pool: ExperiencePool, aspect: Aspect, candidate: Trajectory) -> list[
     if aspect == "action":
         return [step.action for step in candidate.steps if step.action not in _THINKING]
     return [step.thought for step in candidate.steps if step.thought]
-
-
-def _or_task(aspect: Aspect, query: str, task: Task) -> tuple[Aspect, str]:
-    return (aspect, query) if query else ("task", task.text)
 
 
 def _last_thought(progress: Trajectory | None) -> str:

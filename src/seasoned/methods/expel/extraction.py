@@ -56,20 +56,14 @@ class Call:
         return tuple(dict.fromkeys(attempt.id for attempt in self.attempts))
 
 
-@dataclass(frozen=True)
+@dataclass
 class Extractor:
-    """Asks a model to revise a list of insights after seeing some attempts.
+    """Asks a model to revise a list of insights after seeing some attempts; see `ExpeL` for its settings.
 
-    Args:
-        llm: the model.
-        about: what kind of tasks these are.
-        structured: ask for JSON, and for lines only if the model fails to write it; False: ask for lines at once.
-        max_tokens: tokens of a reply.
-        room: tokens of the attempts of one call (a quarter of their characters).
-        worked: attempts for `worked_pair`, and the insight they should give. They are shown as an earlier exchange,
-            since a small model copies what is merely quoted.
-        longest: characters of an insight.
-        cuts: collects what was left out of the prompts.
+    `structured` asks for JSON, and for lines only if the model fails to write it. `room` is in tokens (a quarter of the
+    characters) and shrinks if a prompt was too long; `longest` is in characters of an insight. `worked` are attempts
+    for `worked_pair`, and the insight they should give; they are shown as an earlier exchange, since a small model
+    copies what is merely quoted. `cuts` collects what was left out of the prompts.
     """
 
     llm: LLM
@@ -81,17 +75,10 @@ class Extractor:
     longest: int = INSIGHT_CHARS
     cuts: Cuts = field(default_factory=list)
 
-    def ask(self, call: Call, insights: Sequence[Item], crowded: bool) -> tuple[Parsed, Extractor]:
-        """Make one call.
+    def ask(self, call: Call, insights: Sequence[Item], crowded: bool) -> Parsed:
+        """Make one call; if the list is `crowded`, the model is asked to remove some insights first.
 
-        Args:
-            call: the attempts to show.
-            insights: the list, numbered from 1.
-            crowded: whether to ask the model to remove some first.
-
-        Returns:
-            The operations (none if the attempts are too long for the model however they are shortened), and the
-            extractor for the next call, which has less room if this prompt was too long.
+        There are no operations if the attempts are too long for the model, however they are shortened.
 
         Raises:
             LLMError: whatever the model raises, except ParseError and ContextLengthError.
@@ -107,12 +94,13 @@ class Extractor:
                 max_tokens=self.max_tokens,
             )
         except ContextLengthError as error:
-            return Parsed((), (f"{TOO_LONG}: {error}",)), self
+            return Parsed((), (f"{TOO_LONG}: {error}",))
+        self.room = answer.room
         self.cuts.append((_size(call, None), _size(call, answer.room)))
         parsed = read_operations(answer.value, insights, self.longest)
         if answer.problem:
             parsed = replace(parsed, problems=(f"asked for lines instead of JSON: {answer.problem}", *parsed.problems))
-        return parsed, replace(self, room=answer.room)
+        return parsed
 
     def _prompt(self, call: Call, insights: Sequence[Item], crowded: bool, *, structured: bool) -> Prompt:
         system = render_prompt(
@@ -154,10 +142,7 @@ def _case(call: Call, insights: Sequence[Item], crowded: bool, room: int) -> str
 
 
 def _transcripts(call: Call, room: int | None) -> list[str]:
-    """The transcripts of a call's attempts: full if there is enough room, else each in an equal part of it.
-
-    None: unlimited room.
-    """
+    """The transcripts of a call's attempts: full if there is room (None: always), else each in an equal part of it."""
 
     def transcripts(limit: int) -> list[str]:
         return [transcript(one, limit=limit, task=not (call.pair and n)) for n, one in enumerate(call.attempts)]
@@ -183,21 +168,14 @@ def plan_calls(
     successes: bool = True,
     reflections: Callable[[Sequence[str]], list[str]] | None = None,
 ) -> list[Call]:
-    """Plan the calls of an extraction, in order (ExpeL algorithm 2).
+    """Plan the calls of an extraction, in order (ExpeL algorithm 2); those of one task in the order of their trials.
 
-    First, for each task with a success, one call for each of its failures, in order, beside its first success. Without
-    a success, a failure whose right answer was named is shown beside its own correction (ours: the paper retries its
-    tasks instead). Then the first successes of all tasks, shuffled, in nearly equal parts of at most `chunk`.
-
-    Args:
-        trajectories: all attempts; those of one task in the order of their trials. An attempt that ended in an error or
-            without a verdict is neither a success nor a failure.
-        earlier: attempts at the same tasks that were learned from before, only for comparisons with new ones.
-        chunk: the paper's L.
-        seed: of the shuffle.
-        compare: whether to compare failures with successes.
-        successes: whether to show successes by themselves.
-        reflections: returns the reflections on the attempts with these ids, if they are to be shown.
+    First (`compare`), for each task with a success, one call for each of its failures, in order, beside its first
+    success. Without a success, a failure whose right answer was named is shown beside its own correction (ours: the
+    paper retries its tasks instead). Then (`successes`) the first successes of all tasks, shuffled, in nearly equal
+    parts of at most `chunk` (the paper's L). An attempt that ended in an error or without a verdict is neither a
+    success nor a failure. `earlier` attempts were learned from before and are only compared with new ones.
+    `reflections` returns the reflections on the attempts with these ids, if they are to be shown.
     """
     tasks: dict[str, list[Trajectory]] = {}
     fresh = {trajectory.id for trajectory in trajectories}
@@ -231,10 +209,7 @@ def _beside(failure: Trajectory, success: Trajectory | None) -> tuple[Trajectory
 
 
 def corrected(failure: Trajectory) -> Trajectory | None:
-    """A failed attempt, corrected: its steps before the answer, then the right answer.
-
-    None if the environment did not name the right answer.
-    """
+    """A failed attempt with the right answer as its last step; None if the environment did not name the answer."""
     judged = _judged(failure)
     right = right_answer(judged.steps[-1].observation) if judged.steps else ""
     if not right:

@@ -36,16 +36,10 @@ def apply(
 ) -> Applied:
     """Apply the operations of one reply to the list (ExpeL section 4.2, in the order of the released code).
 
-    Only the first four valid operations count, and one for each insight. They are applied in the order DOWNVOTE (-1),
-    UPVOTE (+1), EDIT (+1, new text), ADD (2); a DOWNVOTE that brings a count to 0 or below removes the insight. The
-    list is then sorted by count, in a stable order.
-
-    Args:
-        insights: the list, numbered from 1.
-        operations: in the order of the reply.
-        full: whether the list is full, so that a DOWNVOTE subtracts 3.
-        cap: the most insights to keep, if limited: the least important are dropped, pinned ones never.
-        longest: characters of an insight.
+    Only the first four valid operations count, and one for each insight. They are applied in the order DOWNVOTE (-1; -3
+    if the list is `full`), UPVOTE (+1), EDIT (+1, new text), ADD (2); a DOWNVOTE that brings a count to 0 or below
+    removes the insight. The list is then sorted by count, in a stable order. With a `cap`, the least important insights
+    above that number are dropped, pinned ones never. `longest` is in characters of an insight.
     """
     valid, problems = _choose(insights, operations)
     items: list[Item | None] = list(insights)
@@ -58,8 +52,8 @@ def apply(
             if same_words(operation.text) in others:
                 problems.append(f"{operation}: another insight says that already, so it is passed over")
                 continue
-        if operation.kind in ("ADD", "EDIT") and len(prompt_line(operation.text, 2 * longest)) > longest:
-            problems.append(f"{operation}: it has more than {longest} characters, so the rest is cut")
+            if len(prompt_line(operation.text, 2 * longest)) > longest:
+                problems.append(f"{operation}: it has more than {longest} characters, so the rest is cut")
         if old is None:
             items.append(Item(prompt_line(operation.text, longest)))
         elif operation.kind == "DOWNVOTE":

@@ -8,6 +8,7 @@ longer holds is disabled, with the new result; what a person wrote, pinned or de
 
 from __future__ import annotations
 
+import difflib
 import re
 from collections.abc import Iterable, Sequence, Set
 from contextlib import closing
@@ -16,7 +17,6 @@ from typing import TYPE_CHECKING, ClassVar
 
 from seasoned.methods.facts.explore import Exploration, find_usages, texts_in
 from seasoned.methods.facts.fact import Fact, fact_of, harvest, lesson_of, read_doctests, read_pytest, run_fact
-from seasoned.methods.facts.mends import mends_of
 from seasoned.sandbox import Library, Sandbox
 from seasoned.types import Block, Entry, Guidance, Lesson, Task, Trajectory
 
@@ -30,6 +30,7 @@ HEADING = (
 FIXED = "Lines that had to be changed before, and what worked:"
 STALE = "it no longer holds"
 _USAGE_CALLS = 6  # successful calls of a function whose usage is explored
+_MEND_CHARS = 160  # of a changed line
 _WORD = re.compile(r"[A-Za-z_]\w{0,80}")
 
 
@@ -88,8 +89,7 @@ class Facts:
                 facts += _agreed(sandbox, traced)
                 facts += _used(sandbox, facts, texts_in(t.task for t in trajectories))
         self._keep(facts, pool)
-        mends = [mend for trajectory in trajectories for mend in mends_of(trajectory)]
-        _add_mends(mends, pool)
+        _add_mends(trajectories, pool)
 
     def recall(self, task: Task, pool: ExperiencePool, progress: Trajectory | None = None) -> Guidance:
         """The facts of the functions that the task names; during an attempt, also of those that its drafts use."""
@@ -155,11 +155,7 @@ class Facts:
         return Sandbox(Library.of(library) if isinstance(library, str) else library, unsafe=self.unsafe)
 
     def keep_facts(self, facts: Sequence[Fact], pool: ExperiencePool) -> list[Lesson]:
-        """Store facts read from elsewhere; if there is a library, run each and store its current outcome.
-
-        Returns:
-            The new lessons.
-        """
+        """Store facts read from elsewhere, if there is a library with their current outcome; return the new lessons."""
         before = {lesson.id for lesson in pool.lessons("fact")}
         sandbox = self.open()
         if sandbox is not None:
@@ -177,7 +173,7 @@ class Facts:
         fresh: dict[tuple[str, ...], Lesson] = {}
         for fact, sources in facts:
             old = stored.get(fact.same)
-            if old is not None and not (pool.taken_away(old) and not _is_stale(old)):
+            if old is not None and (old.data.get("instead") or not pool.taken_away(old)):
                 if old.status == "active":
                     if fact_of(old).outcome == fact.outcome:
                         continue
@@ -236,7 +232,7 @@ def _shape(text: str) -> str:
 
 
 def _by_function(lessons: Sequence[Lesson]) -> dict[str, list[Lesson]]:
-    """Facts by the name that a program calls: `Box.put` under `Box` and, if unambiguous, under the function."""
+    """Facts by the name that a program calls: `Box.put` is under `Box`, `pack.money` under `money`."""
     book: dict[str, list[Lesson]] = {}
     for lesson in lessons:
         if "before" in lesson.data:
@@ -305,10 +301,6 @@ def _used(
     return [(usage, ()) for each in successes.values() for usage in find_usages(sandbox, each, texts)]
 
 
-def _is_stale(lesson: Lesson) -> bool:
-    return bool(lesson.data.get("instead"))
-
-
 def _put_aside(lesson: Lesson, instead: str, version: str, pool: ExperiencePool) -> None:
     """Disable a fact that no longer holds, and record the new result; a pinned one stays."""
     if not lesson.pinned:
@@ -316,13 +308,30 @@ def _put_aside(lesson: Lesson, instead: str, version: str, pool: ExperiencePool)
         pool.update(lesson.model_copy(update={"status": "disabled", "data": data}), why=f"{STALE}: {instead}"[:300])
 
 
-def _add_mends(mends: Sequence[tuple[str, str, str, str]], pool: ExperiencePool) -> None:
+def _add_mends(trajectories: Sequence[Trajectory], pool: ExperiencePool) -> None:
     """Store changed lines that worked, each once."""
     texts = {lesson.text for lesson in pool.lessons("fact", status=None)}
-    for function, before, after, source in mends:
+    for source, (function, before, after) in ((t.id, mend) for t in trajectories for mend in mends_of(t)):
         text = f"- {before}\n+ {after}"
         if text not in texts:
             texts.add(text)
             data = {"before": before, "after": after}
             lesson = Lesson(kind="fact", key=function, text=text, method="facts", sources=(source,), data=data)
             pool.add(lesson, why="a change that worked")
+
+
+def mends_of(trajectory: Trajectory) -> list[tuple[str, str, str]]:
+    """The changes by which an attempt succeeded after a failed program: (function, line before, line after) each."""
+    programs = [s.action for s in trajectory.steps if s.action.strip() and not s.action.startswith((">>>", "NOTE["))]
+    if not trajectory.outcome.success or len(programs) < 2:
+        return []
+    old, new = programs[-2].splitlines(), programs[-1].splitlines()
+    mends = []
+    for kind, a, b, c, d in difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+        if kind == "replace" and b - a == 1 == d - c:
+            before, after = old[a].strip(), new[c].strip()
+            called = re.findall(r"\b([A-Za-z_]\w{0,60})\(", after)
+            names = [name for name in called if name not in ("int", "str", "def")]
+            if names and max(len(before), len(after)) <= _MEND_CHARS:
+                mends.append((names[0], before, after))
+    return mends

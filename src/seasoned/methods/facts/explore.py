@@ -46,15 +46,10 @@ _LITERAL = re.compile(r"\([^()]{1,60}\)|\[[^\[\]]{1,60}\]|'[^'\n]{1,60}'|\"[^\"\
 
 @dataclass
 class Exploration:
-    """The calls tried on a library and their outcomes.
+    """The calls tried on a library and their outcomes, with limits of seconds and calls.
 
-    Args:
-        sandbox: holds the library.
-        llm: proposes calls of functions without a result so far; None: only rules do.
-        seconds: the time limit.
-        calls: the most calls.
-        hints: texts, such as tasks, whose literals are worth trying.
-        seeds: calls to try first, such as those of attempts.
+    `llm` proposes calls of functions without a result so far; None: only rules do. `hints` are texts, such as tasks,
+    whose literals are worth trying; `seeds` are calls to try first, such as those of attempts.
     """
 
     sandbox: Sandbox
@@ -67,17 +62,17 @@ class Exploration:
 
     def run(self) -> list[Fact]:
         """Explore, and return the facts that two runs agree on, in the order of the library's functions."""
-        began = time.monotonic()
+        end = time.monotonic() + self.seconds
         public = [each for each in self.sandbox.public if not each.is_class and "." not in each.name]
         for each in public:
-            if time.monotonic() - began < self.seconds:
+            if time.monotonic() < end:
                 self._vary(each)
         for _ in range(_ROUNDS):
             without_result = [each for each in public if not self._successes(each.name)]
-            if without_result and self.llm is not None and time.monotonic() - began < self.seconds:
+            if without_result and self.llm is not None and time.monotonic() < end:
                 self._ask(without_result, self.llm)
         for owner in (each for each in self.sandbox.public if each.is_class):
-            if time.monotonic() - began < self.seconds:
+            if time.monotonic() < end:
                 self._try_sequences(owner)
         return [fact for fact in self._selection() if run_fact(self.sandbox, fact.same) == fact]
 
@@ -90,8 +85,14 @@ class Exploration:
             if counts[kind] <= most:
                 yield fact
 
+    def _facts_of(self, name: str) -> list[Fact]:
+        return [fact for fact in self.tried.values() if fact is not None and fact.function == name]
+
     def _successes(self, name: str) -> list[Fact]:
-        return [fact for fact in self.tried.values() if fact is not None and fact.function == name and not fact.error]
+        return [fact for fact in self._facts_of(name) if not fact.error]
+
+    def _failures(self, name: str) -> list[Fact]:
+        return [fact for fact in self._facts_of(name) if fact.error]
 
     def _ask(self, functions: Sequence[Public], llm: LLM) -> None:
         """Let the model propose calls of these functions, a few at a time; it sees the errors so far."""
@@ -108,9 +109,6 @@ class Exploration:
                 reply = llm.chat([{"role": "user", "content": prompt}], max_tokens=48 * len(group))
                 names = {each.name for each in group}
                 self._try(read_calls(reply.text, names))
-
-    def _failures(self, name: str) -> list[Fact]:
-        return [fact for fact in self.tried.values() if fact is not None and fact.function == name and fact.error]
 
     def _try(self, calls: Iterable[Sequence[str]]) -> None:
         """Run the calls that were not tried before."""
@@ -182,7 +180,8 @@ def find_usages(sandbox: Sandbox, facts: Sequence[Fact], texts: Sequence[str]) -
     # A numeric text counts as a number only if the function returns no other texts.
     numbers = all(is_number(fact.value) for fact in facts if fact.value[:1] in "'\"")
     if len(words) == 2 and len(facts) > 2:
-        usages += [fact for each in words.values() if (fact := _compared(sandbox, each))]
+        compared = (_usage(sandbox, each, f"{each.call} == {each.value}") for each in words.values())
+        usages += [usage for usage in compared if usage is not None and usage.value == "True"]
         facts = ()
     for fact in facts:
         if fact.error or fact.setup or not is_call(fact.call):
@@ -197,20 +196,16 @@ def find_usages(sandbox: Sandbox, facts: Sequence[Fact], texts: Sequence[str]) -
         for call in unit_calls[:1] or calls:
             taken = [] if unit_calls or (is_number(fact.value) and not numbers) else results_taken(call, fact.value)
             expression = (taken or [call])[0]
-            row = {"call": expression, "function": fact.function, "value": _value(sandbox, expression), "usage": True}
-            row |= {"library": sandbox.library.name, "library_version": sandbox.version}
-            usage = make_fact(row) if expression != fact.call else None
+            usage = _usage(sandbox, fact, expression) if expression != fact.call else None
             if usage is not None:
                 usages.append(usage)
     return usages
 
 
-def _compared(sandbox: Sandbox, fact: Fact) -> Fact | None:
-    """The fact that a call returns one of two words."""
-    call = f"{fact.call} == {fact.value}"
-    row = {"call": call, "function": fact.function, "usage": True, "value": "True"}
-    row |= {"library": sandbox.library.name, "library_version": sandbox.version}
-    return make_fact(row) if _value(sandbox, call) == "True" else None
+def _usage(sandbox: Sandbox, fact: Fact, expression: str) -> Fact | None:
+    """The fact that shows how the function of another fact is used; None if its value cannot be compared."""
+    row = {"call": expression, "function": fact.function, "value": _value(sandbox, expression), "usage": True}
+    return make_fact({**row, "library": sandbox.library.name, "library_version": sandbox.version})
 
 
 def _value(sandbox: Sandbox, expression: str) -> str:

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from seasoned.sandbox import Ran, Sandbox, Value
+from seasoned.sandbox import Sandbox, Value
 from seasoned.text import LIMIT, clean
 from seasoned.trust import mask
 from seasoned.types import Lesson, Trajectory
@@ -163,16 +163,24 @@ def read_pytest(text: str) -> list[Fact]:
 def run_fact(sandbox: Sandbox, lines: Sequence[str]) -> Fact | None:
     """Run the lines, the last of which is a call, in their own process; None if the result cannot be compared."""
     ran = sandbox.run("", calls=[list(lines)], seconds=2.0)
-    return of_value(sandbox, lines, ran.values[0]) if ran.values else _broken(sandbox, lines, ran)
+    if ran.values:
+        return of_value(sandbox, lines, ran.values[0])
+    row = {**_ran(sandbox, lines), "error": "TimeoutError: it did not end in time"}
+    return make_fact(row) if ran.ended == "time" else None
 
 
 def of_value(sandbox: Sandbox, lines: Sequence[str], value: Value) -> Fact | None:
     """The fact that the last line has this value; None if the value cannot be compared."""
     if value.fault is None and not value.exact:
         return None
-    row = {"call": lines[-1], "setup": list(lines[:-1]), "value": value.text, "function": function_of(lines)}
-    row |= {"error": value.fault.text if value.fault else ""}
-    return make_fact({**row, "library": sandbox.library.name, "library_version": sandbox.version})
+    error = value.fault.text if value.fault else ""
+    return make_fact({**_ran(sandbox, lines), "value": value.text, "error": error, "function": function_of(lines)})
+
+
+def _ran(sandbox: Sandbox, lines: Sequence[str]) -> dict[str, Any]:
+    """The fields of a fact that says what was run."""
+    library = {"library": sandbox.library.name, "library_version": sandbox.version}
+    return {"call": lines[-1], "setup": list(lines[:-1]), **library}
 
 
 def function_of(lines: Sequence[str]) -> str:
@@ -184,13 +192,6 @@ def function_of(lines: Sequence[str]) -> str:
         if dot and equals and target.strip() == owner:
             return f"{called(value.strip())}.{method}"
     return name
-
-
-def _broken(sandbox: Sandbox, lines: Sequence[str], ran: Ran) -> Fact | None:
-    if ran.ended != "time":
-        return None
-    row = {"call": lines[-1], "setup": list(lines[:-1]), "error": "TimeoutError: it did not end in time"}
-    return make_fact({**row, "library": sandbox.library.name, "library_version": sandbox.version})
 
 
 def fact_of(lesson: Lesson) -> Fact:

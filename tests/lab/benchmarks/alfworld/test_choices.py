@@ -6,7 +6,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seasoned.lab.benchmarks.alfworld.choices import NOTHING, after, begin, choices, noted, open_notebook, seen
+from seasoned.lab.benchmarks.alfworld.choices import (
+    NOTHING,
+    after,
+    begin,
+    choices,
+    noted,
+    open_notebook,
+    seen,
+    sightings,
+    where_next,
+)
 from seasoned.types import Step, Trajectory
 
 ROOM = (
@@ -275,3 +285,45 @@ def test_no_text_raises(steps, room):
         known = after(known, command, observation)
         book = book.after(known)
     assert book.line(known).count("\n") == 0 or "\n" in known.held
+
+
+PLACES = {"drawer": 3, "desk": 2, "shelf": 1, "bed": 9}
+
+
+def steps(*turns):
+    return tuple(Step(action=command, observation=observation) for command, observation in turns)
+
+
+def test_where_things_were_first_seen_and_not_where_they_were_put():
+    put = ("move mug 2 to drawer 1", "You move the mug 2 to the drawer 1.")
+    turns = steps(AT_DESK, TAKEN, SHUT, OPENED, put, ("open drawer 1", f"{OPENED[1][:-1]}, and a mug 2."))
+    found = list(sightings(Trajectory(task_id="t", task=ROOM, steps=turns)))
+    assert found == [("alarmclock", "desk"), ("desklamp", "desk"), ("mug", "desk"), ("pen", "drawer")]
+    assert list(sightings(Trajectory(task_id="t", task="no room"))) == []
+
+
+def test_the_places_of_this_room_where_most_were_seen_for_each_come_first():
+    assert where_next(ROOM, (), "mug", PLACES) == "mug: not seen yet, try desk 1, drawer 2, drawer 1"
+
+
+def test_what_was_looked_at_is_not_tried_again_but_what_is_shut_is():
+    looked = steps(("go to desk 1", "On the desk 1, you see a pen 1."), SHUT)
+    assert where_next(ROOM, looked, "mug", PLACES) == "mug: not seen yet, try drawer 2, drawer 1, shelf 1"
+    assert where_next(ROOM, (*looked, *steps(OPENED)), "mug", PLACES) == "mug: not seen yet, try drawer 2, shelf 1"
+
+
+def test_nothing_is_said_of_what_is_in_sight_or_held():
+    assert where_next(ROOM, steps(AT_DESK), "mug", PLACES) == ""
+    assert where_next(ROOM, steps(AT_DESK, TAKEN), "mug", PLACES) == ""
+    assert where_next(ROOM, (), "mug", {"bed": 4}) == ""
+
+
+def test_one_that_is_where_it_belongs_is_not_the_one_to_look_for():
+    there = steps(("go to shelf 1", "On the shelf 1, you see a mug 1."))
+    assert where_next(ROOM, there, "mug", PLACES) == "mug: not seen yet, try desk 1, drawer 2, drawer 1"
+
+
+@given(st.text(), st.lists(st.tuples(st.text(), st.text())), st.dictionaries(st.text(), st.integers(1)))
+def test_no_text_raises_where_things_were_seen(task, turns, places):
+    where_next(task, steps(*turns), "mug", places)
+    list(sightings(Trajectory(task_id="t", task=task, steps=steps(*turns))))

@@ -87,9 +87,9 @@ def test_a_worker_that_dies_once_is_replaced(make):
     env = make("os._exit(1) if do == 'step' and steps == 1 and ONCE else None")
     env.reset(TASK)
     env.step(READ)
-    pid = env.pid
+    pid = env._episode.pid
     assert env.step(READ)[0] == "Read 2."
-    assert env.pid != pid
+    assert env._episode.pid != pid
     assert env.step(TELL)[1] == 1.0
 
 

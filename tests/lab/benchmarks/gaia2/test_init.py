@@ -10,12 +10,15 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from seasoned.contracts import check_environment
 from seasoned.errors import ConfigError, DataError
 from seasoned.lab.benchmarks import gaia2, load_benchmark
-from seasoned.lab.benchmarks.gaia2 import check, load, scenarios
+from seasoned.lab.benchmarks.gaia2 import check, load, read_folder, scenarios
 from seasoned.lab.benchmarks.gaia2.scenario import text_of
+from seasoned.lab.benchmarks.gaia2.universe import WORKED, universe
 from seasoned.llm.scripted import ScriptedModel
 from seasoned.replies.calls import read_call
 from seasoned.types import Task
@@ -89,7 +92,7 @@ def test_a_folder_of_data(tmp_path, monkeypatch):
     benchmark = loaded()
     assert sorted(task.data["universe"] for task in benchmark.test) == [22, 25]
     assert benchmark.judged == {task.id for task in (*benchmark.train, *benchmark.test)}
-    with pytest.raises(DataError, match="no such folder"):
+    with pytest.raises(DataError, match="no such file or folder"):
         loaded(data=str(tmp_path / "elsewhere"))
 
 
@@ -174,15 +177,13 @@ def test_the_answers_of_searches_follow_from_what_is_read(real):
 
 @pytest.mark.engine
 def test_the_worked_attempts_are_what_are_says(are):
-    from seasoned.lab.benchmarks.gaia2 import executions, searches
     from seasoned.lab.benchmarks.gaia2.env import Gaia2Environment
+    from seasoned.lab.benchmarks.gaia2.families import FAMILIES
     from seasoned.lab.benchmarks.gaia2.scenario import make
     from seasoned.lab.benchmarks.gaia2.universe import WORKED
-    from seasoned.lab.benchmarks.gaia2.words import read_words
 
-    families = [("search", searches.FAMILIES), ("execution", executions.FAMILIES)]
-    made = [make(WORKED, kind, name, family) for kind, some in families for name, family in some.items()]
-    words = read_words()
+    made = [make(WORKED, kind, name, family) for kind, some in FAMILIES.items() for name, family in some.items()]
+    words = loaded()
     for worked in [*words.trajectories, *(failed for failed, _ in words.reflections), words.retried]:
         scenario = next(one for one in made if one.draft.task == worked.task.partition("\n")[0])
         env = Gaia2Environment(are, lambda task, own=scenario: text_of(own), 80, 20_000)
@@ -208,7 +209,7 @@ def test_a_killed_worker_is_replaced_and_nothing_is_lost(real):
         *most, last = scenarios()[task.id].solution
         for action in most:
             env.step(action)
-        os.kill(env.pid, signal.SIGTERM)
+        os.kill(env._episode.pid, signal.SIGTERM)
         time.sleep(0.1)
         assert env.step(last)[4]["success"] is True
 
@@ -285,3 +286,101 @@ def test_a_scenario_that_its_oracle_does_not_solve_is_named(are_python, monkeypa
 def test_it_is_found_by_name(are_python):
     assert load_benchmark("gaia2", {"python": are_python}).name == "gaia2"
     assert read_call(scenarios()["scenario_universe_1_job"].solution[0]).name == "Contacts__get_contacts"
+
+
+def test_worked_attempts_are_calls_that_end_with_a_message():
+    words = loaded()
+    for one in [*words.trajectories, *(failed for failed, _ in words.reflections), words.retried]:
+        assert all(step.call and step.thought for step in one.steps)
+        assert one.steps[-1].call.name == "AgentUserInterface__send_message_to_user"
+        assert one.steps[-1].observation == "The task is over."
+    assert all(one.outcome.success for one in words.trajectories)
+    assert not any(failed.outcome.success for failed, _ in words.reflections)
+    assert words.retried.outcome.success
+
+
+def test_they_are_of_a_universe_of_their_own():
+    told = " ".join(step.observation for one in loaded().trajectories for step in one.steps)
+    assert universe(WORKED).towns[0].lower() in told.lower()
+
+
+CONFIGS = ("execution", "search")
+
+
+@pytest.fixture
+def write(tmp_path):
+    def written(name, config="search", split="validation", text=None):
+        path = tmp_path / config / split / f"{name}.json"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text_of(scenarios()[name]) if text is None else text, encoding="utf-8")
+        return tmp_path
+
+    return written
+
+
+def test_scenarios_are_read(write):
+    write("scenario_universe_3_job")
+    root = write("scenario_universe_4_buy", "execution")
+    tasks, broken = read_folder(root, CONFIGS, "validation")
+    assert [(task.id, task.category, task.data["universe"], task.data["judged"]) for task in tasks] == [
+        ("scenario_universe_4_buy", "execution", 4, True),
+        ("scenario_universe_3_job", "search", 3, True),
+    ]
+    assert tasks[1].text == scenarios()["scenario_universe_3_job"].draft.task
+    assert broken == []
+
+
+def test_what_writes_no_text_needs_no_judge(write):
+    raw = json.loads(text_of(scenarios()["scenario_universe_4_buy"]))
+    raw["events"] = [one for one in raw["events"] if one["action"]["function"] != "send_message_to_user"]
+    root = write("silent", text=json.dumps(raw))
+    assert [task.data["judged"] for task in read_folder(root, CONFIGS, "validation")[0]] == [False]
+
+
+def test_a_folder_without_files_is_named(tmp_path):
+    with pytest.raises(DataError, match=r"execution/validation/\*.json and search/validation"):
+        read_folder(tmp_path, CONFIGS, "validation")
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("{", "JSONDecodeError"),
+        ("[]", "TypeError"),
+        ("{}", "KeyError"),
+        ('{"metadata": {"definition": {"scenario_id": "x"}}, "events": []}', "which universe"),
+        ('{"metadata": {"definition": {"scenario_id": "universe_1"}}, "events": []}', "no first message of the user"),
+        ("[" * 100_000, "RecursionError"),
+    ],
+)
+def test_what_is_no_scenario_is_named_and_left_out(write, text, why):
+    root = write("broken", text=text)
+    with pytest.raises(DataError, match=why):
+        read_folder(root, CONFIGS, "validation")
+    write("scenario_universe_3_job")
+    tasks, broken = read_folder(root, CONFIGS, "validation")
+    assert len(tasks) == len(broken) == 1
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(),
+    lambda inner: (
+        st.lists(inner)
+        | st.dictionaries(
+            st.sampled_from(
+                ["metadata", "definition", "scenario_id", "events", "action", "args", "class_name", "dependencies"]
+            ),
+            inner,
+        )
+    ),
+)
+
+
+@given(raw=JSON)
+def test_any_json_is_reported(tmp_path_factory, raw):
+    root = tmp_path_factory.mktemp("any")
+    path = root / "search" / "validation" / "one.json"
+    path.parent.mkdir(parents=True)
+    path.write_text(json.dumps(raw), encoding="utf-8")
+    with pytest.raises(DataError, match="none of the 1 scenarios"):
+        read_folder(root, CONFIGS, "validation")

@@ -4,8 +4,9 @@ import json
 
 import pytest
 
-from seasoned.lab.benchmarks.gaia2 import executions, scenarios, searches
-from seasoned.lab.benchmarks.gaia2.scenario import TO_USER, make, text_of
+from seasoned.lab.benchmarks.gaia2 import scenarios
+from seasoned.lab.benchmarks.gaia2.families import FAMILIES
+from seasoned.lab.benchmarks.gaia2.scenario import TO_USER, app_states, make, text_of
 from seasoned.lab.benchmarks.gaia2.universe import MOST, universe
 from seasoned.replies.calls import read_call
 
@@ -46,12 +47,31 @@ def test_a_solution_is_calls_that_read_back(one):
         assert one.draft.answer in calls[-1].arguments["content"]
 
 
-@pytest.mark.parametrize("name", sorted(searches.FAMILIES | executions.FAMILIES))
+@pytest.mark.parametrize("name", sorted(FAMILIES["search"] | FAMILIES["execution"]))
 def test_a_family_follows_from_the_universe(name):
-    family = (searches.FAMILIES | executions.FAMILIES)[name]
+    family = (FAMILIES["search"] | FAMILIES["execution"])[name]
     made = [make(number, "search", name, family) for number in (1, 2)]
     assert made[0] == make(1, "search", name, family)
     assert made[0].solution != made[1].solution
     own = universe(1)
     words = json.dumps(universe(2).people[0].__dict__)
     assert own.people[0].name not in words
+
+
+def test_the_state_is_json_and_the_same_each_time():
+    first = json.dumps(app_states(universe(3)))
+    universe.cache_clear()
+    assert json.dumps(app_states(universe(3))) == first
+    names = [state["name"] for state in json.loads(first)]
+    assert len(names) == len(set(names)) == 12
+
+
+def test_every_app_holds_what_the_universe_does():
+    made = universe(2)
+    states = {state["name"]: state["app_state"] for state in app_states(made)}
+    assert len(states["Contacts"]["contacts"]) == len(made.people) + 1
+    assert [row["is_user"] for row in states["Contacts"]["contacts"].values()].count(True) == 1
+    assert len(states["Emails"]["folders"]["INBOX"]["emails"]) == len(made.inbox)
+    assert states["Messages"]["current_user_id"] == made.user.phone
+    assert states["Chats"]["current_user_id"] == made.user.chat
+    assert set(states["City"]["crime_data"]) == {flat.zip for flat in made.flats}

@@ -6,15 +6,8 @@ import pytest
 
 from seasoned.errors import ConfigError
 from seasoned.lab.benchmarks import library, load_benchmark
-from seasoned.sandbox import find_walls
 
-
-@pytest.fixture(autouse=True)
-def walls():
-    try:
-        find_walls()
-    except ConfigError as error:
-        pytest.skip(str(error))
+pytestmark = pytest.mark.usefixtures("walls")
 
 
 def test_every_reference_passes_and_solutions_without_quirks_fail():

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from seasoned.contracts import check_environment
 from seasoned.errors import ContractError, DataError, InfrastructureError
 from seasoned.lab.benchmarks import load_benchmark
-from seasoned.lab.benchmarks.tau2.customer import Customer
-from seasoned.lab.benchmarks.tau2.env import MAX_ERRORS, OVER, UNREAD
+from seasoned.lab.benchmarks.tau2.env import MAX_ERRORS, OVER, UNREAD, Customer
 from seasoned.llm.scripted import ScriptedModel
 from seasoned.types import Task
 

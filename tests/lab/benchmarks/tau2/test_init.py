@@ -68,7 +68,7 @@ def test_with_a_customer(small):
         ({"policy": "brief", "solo": False}, "brief works only for telecom"),
         ({"max_steps": 0}, "above 0"),
         ({"most_calls": -1}, "0 or more"),
-        ({"family": "door_issue"}, "one of bulb_issue, lamp_issue, but is 'door_issue'"),
+        ({"family": "door_issue"}, "bulb_issue or lamp_issue, but is 'door_issue'"),
         ({"family": "bulb_issue", "most_calls": 1}, "no task left"),
         ({"famly": "x"}, "did you mean 'family'"),
     ],

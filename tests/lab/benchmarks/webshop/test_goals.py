@@ -1,21 +1,29 @@
 import random
+import sys
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seasoned.errors import ConfigError, DataError
+from seasoned.errors import ConfigError, DataError, MissingExtraError
+from seasoned.lab.benchmarks.webshop import goals as module
 from seasoned.lab.benchmarks.webshop.catalogue import Product
 from seasoned.lab.benchmarks.webshop.goals import (
     NO_LIMIT,
     Goal,
+    alike,
     as_task,
+    color_of,
     goal_of,
     human_goals,
+    nouns,
     numbered,
     pools,
     price_limit,
+    reward,
     synthetic_goals,
+    type_reward,
 )
 from seasoned.types import Task
 
@@ -142,3 +150,219 @@ def test_pools_need_two_products_and_a_share():
         pools(tasks([5]), 0, 0.5)
     with pytest.raises(ConfigError, match="train_share"):
         pools(tasks([1, 1]), 0, 1.0)
+
+
+GOLD = Product(
+    "A1",
+    "Talvik hooded rain jacket for travel",
+    40.0,
+    "$40.00",
+    description="Dries in an hour.",
+    features=("Wind Proof outside.",),
+    options={"color": ("graywash", "black"), "size": ("large", "x-large")},
+    attributes=("machine washable",),
+    query="rain jackets",
+    path=("Clothing", "Coats", "Rain Jackets"),
+)
+GOAL = Goal("A1", "", ("machine washable", "wind proof"), (("color", "black"), ("size", "large")), 50.0)
+OTHER = replace(GOLD, asin="A2", title="Quillmoor wooden chair", query="chairs", path=("Home", "Chairs"))
+
+
+@pytest.mark.parametrize(
+    ("bought", "chosen", "total"),
+    [
+        (GOLD, ("black", "large"), 1.0),
+        (GOLD, ("large", "black"), 1.0),
+        (GOLD, ("deep black", "large"), 1.0),
+        (GOLD, ("black", "x-large"), 1.0),
+        (GOLD, ("black",), 4 / 5),
+        (GOLD, (), 3 / 5),
+        (GOLD, ("graywash", "small"), 3 / 5),
+        (replace(GOLD, price=50.0), ("black", "large"), 1.0),
+        (replace(GOLD, price=50.01), ("black", "large"), 4 / 5),
+        (replace(GOLD, attributes=()), ("black", "large"), 4 / 5),
+        (replace(GOLD, attributes=("washable machine",)), ("black", "large"), 1.0),
+        (replace(GOLD, features=()), ("black", "large"), 4 / 5),
+        (replace(GOLD, features=(), description="a WIND PROOF one"), ("black", "large"), 1.0),
+        (replace(GOLD, features=(), title="Talvik wind proof rain jacket for travel"), ("black", "large"), 1.0),
+        (OTHER, ("black", "large"), 0.0),
+    ],
+)
+def test_what_a_purchase_earns(bought, chosen, total):
+    assert reward(bought, chosen, GOAL, GOLD).total == pytest.approx(total)
+
+
+def test_the_parts_of_a_reward():
+    found = reward(replace(GOLD, price=60.0), ("black",), GOAL, GOLD)
+    assert found == (3 / 5, 1.0, 2, 1, False, ("size: large", "the price limit"))
+
+
+def test_what_is_missing_of_another_thing():
+    found = reward(OTHER, (), GOAL, GOLD)
+    assert found.missing[0] == "the kind of thing that was asked for"
+    assert set(found.missing[1:]) >= {"color: black", "size: large"}
+
+
+# The gold title has eleven nouns, so that one in common is less than a tenth.
+LONG = Product("A1", "jacket coat hat scarf glove boot sock belt shirt skirt vest", 1.0, "", query="q", path=("a", "b"))
+
+
+@pytest.mark.parametrize(
+    ("title", "query", "path", "kind"),
+    [
+        ("jacket coat hat", "other", ("x",), 1.0),
+        ("jacket coat", "other", ("x",), 0.5),
+        ("jacket coat", "q", ("x",), 1.0),
+        ("jacket coat", "other", ("b", "x", "a"), 1.0),
+        ("jacket coat", "other", ("a", "a", "x"), 0.5),
+        ("jacket", "other", ("x",), 0.1),
+        ("jacket", "q", ("a", "b"), 0.1),
+        ("table", "q", ("a", "b"), 0.0),
+        ("", "q", ("a", "b"), 0.0),
+    ],
+)
+def test_kinds_of_thing(title, query, path, kind):
+    assert len(nouns(LONG.title)) == 11
+    assert type_reward(Product("A2", title, 1.0, "", query=query, path=path), LONG) == kind
+
+
+def test_one_noun_in_ten_is_not_almost_none():
+    ten = replace(LONG, title=LONG.title.removesuffix(" vest"))
+    assert type_reward(Product("A2", "jacket", 1.0, "", query="other", path=("x",)), ten) == 0.5
+
+
+def test_a_thing_of_another_kind_is_said_though_all_else_is_right():
+    coat = Product("A2", "jacket coat", 1.0, "", query="other", path=("x",))
+    found = reward(coat, (), Goal("A1", "", (), (), 1.0), LONG)
+    assert (found.total, found.missing) == (0.5, ("the kind of thing that was asked for",))
+
+
+def test_a_gold_title_without_a_noun_leaves_query_and_category():
+    gold = Product("A1", "very soft", 1.0, "", query="q", path=("a",))
+    assert nouns(gold.title) == ()
+    assert type_reward(replace(gold, asin="A2", title="a table"), gold) == 1.0
+    assert type_reward(replace(gold, asin="A2", title="a table", query="other"), gold) == 0.5
+
+
+def test_the_product_itself_is_the_kind_that_was_asked_for():
+    gold = Product("A1", " ".join(["jacket"] * 12), 1.0, "", query="q", path=("a",))
+    assert len(nouns(gold.title)) == 12
+    assert type_reward(gold, gold) == 1.0
+    assert type_reward(replace(gold, asin="A2"), gold) == 0.1
+    assert reward(gold, (), Goal("A1", "", (), (), 1.0), gold).total == 1.0
+
+
+def test_nouns_of_titles():
+    assert nouns("Talvik Hooded Rain Jacket with Two Pockets, for Travel") == (
+        "talvik", "hooded", "rain", "jacket", "pockets", "travel",
+    )  # fmt: skip
+    assert nouns("") == ()
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ("tea tree", "tree tea", True),
+        ("tea tree", "tea tree oil", True),
+        ("natural ingredient", "natural ingredients", True),
+        ("long battery life", "short battery life", False),
+        ("small", "large", False),
+        ("x-large", "xx-large", True),
+        ("size 8", "size 9", False),
+        ("XL", "xl", True),
+        ("玫瑰", "玫瑰", True),
+        ("玫瑰", "百合", False),
+        ("", "black", False),
+        ("abcdefghijklmnopqrst", "abcdefghijklmnopqxyz", False),  # 85
+        ("abcdefghijklmnopqrstuvw", "abcdefghijklmnopqrst1234", False),  # 85.1
+        ("abcdefghijklmnopqrst", "abcdefghijklmnopqrxy", True),  # 90
+    ],
+)
+def test_alike(one, other, same):
+    assert alike(one, other) is same
+    assert alike(other, one) is same
+
+
+@pytest.mark.parametrize(
+    ("text", "color"),
+    [("graywash", "ash"), ("dark blue", "blue"), ("scattered", "red"), ("plaid", "plaid"), ("", ""), ("tan", "tan")],
+)
+def test_colors_are_found_anywhere_in_a_text(text, color):
+    assert color_of(text) == color
+
+
+@pytest.mark.parametrize(
+    ("value", "upstream"),
+    [("black", 1.0), ("deep black", 1.0), ("graywash", 0.75), ("scattered dots", 0.75), ("wine\xa0red", 0.75)],
+)
+def test_upstream_cannot_be_won_where_a_color_is_part_of_a_word(value, upstream):
+    goal = Goal("A1", "", ("machine washable",), (("pattern", value), ("size", "large")), 50.0)
+    assert reward(GOLD, (value, "large"), goal, GOLD, upstream_colors=True).total == upstream
+    assert reward(GOLD, (value, "large"), goal, GOLD).total == 1.0
+
+
+def test_upstream_has_no_fault_in_goals_that_people_wrote():
+    goal = Goal("A1", "", ("machine washable",), (("", "graywash"),), 50.0)
+    assert reward(GOLD, ("graywash",), goal, GOLD, upstream_colors=True).total == 1.0
+
+
+WORDS = st.text(max_size=12)
+PRODUCTS = st.builds(
+    Product,
+    asin=st.just("A1"),
+    title=st.text(max_size=40),
+    price=st.floats(0, 2000),
+    tag=st.just(""),
+    description=WORDS,
+    features=st.lists(WORDS, max_size=2).map(tuple),
+    attributes=st.lists(WORDS, max_size=4).map(tuple),
+    query=WORDS,
+    path=st.lists(WORDS, max_size=3).map(tuple),
+)
+PAIRS = st.lists(st.tuples(WORDS, WORDS), max_size=4).map(tuple)
+
+
+@given(
+    PRODUCTS,
+    PRODUCTS,
+    st.lists(WORDS, max_size=4),
+    st.lists(WORDS, max_size=4).map(tuple),
+    PAIRS,
+    st.floats(0, 1e6),
+    st.booleans(),
+)
+def test_a_reward_is_from_0_to_1(bought, gold, chosen, attributes, options, limit, upstream):
+    found = reward(
+        replace(bought, asin="A2"), chosen, Goal("A1", "", attributes, options, limit), gold, upstream_colors=upstream
+    )
+    assert 0.0 <= found.total <= 1.0
+    assert found.kind in (0.0, 0.1, 0.5, 1.0)
+    assert found.attributes <= len(attributes)
+    assert found.options <= len(options)
+    assert (found.total == 1.0) == (not found.missing)
+
+
+@given(PRODUCTS, PAIRS, st.data())
+def test_the_gold_purchase_earns_1(gold, options, data):
+    attributes = data.draw(st.lists(st.sampled_from(gold.attributes)).map(tuple)) if gold.attributes else ()
+    goal = Goal("A1", "", attributes, options, gold.price)
+    assert reward(gold, [value for _, value in options], goal, gold).total == 1.0
+
+
+@pytest.mark.parametrize(
+    ("module", "library", "call"),
+    [
+        ("textblob.en", "textblob", lambda: module._tagger.__wrapped__()),
+        ("rapidfuzz", "rapidfuzz", lambda: alike.__wrapped__("a", "b")),
+    ],
+)
+def test_a_missing_library_is_named(monkeypatch, module, library, call):
+    monkeypatch.setitem(sys.modules, module, None)
+    with pytest.raises(MissingExtraError, match=library):
+        call()
+
+
+def test_color_words_are_single_and_lower_case():
+    words = module._colors()
+    assert len(set(words)) == len(words) > 90
+    assert all(word.isalpha() and word.islower() for word in words)

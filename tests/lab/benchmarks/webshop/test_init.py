@@ -189,3 +189,9 @@ def test_an_episode_takes_less_than_50_ms(made):
         env.step("click[Buy Now]")
         taken.append(time.perf_counter() - start)
     assert sorted(taken)[10] < 0.05
+
+
+@pytest.mark.parametrize("count", [-1, 0, 1, 20_001])
+def test_too_few_or_too_many_products(count):
+    with pytest.raises(ConfigError, match="products should be from 2 to 20000"):
+        webshop.load({"products": count}, seed=0)

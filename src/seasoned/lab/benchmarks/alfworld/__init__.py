@@ -17,28 +17,31 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from contextlib import closing
-from functools import partial
+from functools import cache, partial
 from itertools import cycle
 from pathlib import Path
 from typing import Any
 
 from seasoned.errors import ConfigError, DataError, InfrastructureError
-from seasoned.lab.benchmarks.act import act_benchmark
-from seasoned.lab.benchmarks.alfworld.choices import NOTHING
+from seasoned.jobs import run_jobs
+from seasoned.lab.benchmarks.act import Words, act_benchmark, recorded_words
+from seasoned.lab.benchmarks.alfworld.choices import NOTHING, noted, sightings, where_next
 from seasoned.lab.benchmarks.alfworld.env import CALLS, AlfworldEnvironment
 from seasoned.lab.benchmarks.alfworld.game import CATEGORIES, FILE, goal_of, read_game
-from seasoned.lab.benchmarks.alfworld.sightings import sightings, where_next
-from seasoned.lab.benchmarks.alfworld.words import read_words
 from seasoned.lab.benchmarks.base import (
     DATA_VARIABLE,
+    PROMPTS,
     Benchmark,
     Check,
     Observed,
     balanced,
     check_options,
+    check_positive,
     check_share,
+    find_place,
+    read_toml,
 )
-from seasoned.lab.benchmarks.worker import Workers, at_once, engine_workers
+from seasoned.lab.benchmarks.worker import AT_ONCE, Workers, engine_workers
 from seasoned.protocols import Environment
 from seasoned.types import Task
 
@@ -63,8 +66,7 @@ LEFT_OUT = ("movable", "Sliced")
 def load(options: Mapping[str, Any], *, seed: int) -> Benchmark:
     """Load ALFWorld; see `load_benchmark`."""
     settings = check_options("alfworld", options, OPTIONS)
-    if settings["max_steps"] < 1 or settings["timeout"] <= 0:
-        raise ConfigError("benchmark.max_steps and benchmark.timeout should be above 0")
+    check_positive(settings, "max_steps", "timeout")
     if settings["focus"] and not settings["notebook"]:
         raise ConfigError("benchmark.focus needs the notebook: also set benchmark.notebook = true")
     engine = workers(settings["python"], settings["timeout"])
@@ -113,7 +115,7 @@ def check(options: Mapping[str, Any], *, seed: int = 0) -> Check:
     with closing(workers(settings["python"], settings["timeout"])) as engine:
         root = find_root(settings["data"])
         files = [path for path in game_files(root) if not _left_out(path, root)]
-        problems = tuple(problem for problem in at_once(partial(_problem, engine), files) if problem)
+        problems = tuple(problem for problem in run_jobs(partial(_problem, engine), files, AT_ONCE) if problem)
     return Check(len(files) - len(problems), len(files), problems, source=str(root))
 
 
@@ -150,23 +152,17 @@ def workers(python: str, timeout: float) -> Workers:
 
 def find_root(given: str) -> Path:
     """The folder of the games: `given`, else $SEASONED_DATA/alfworld, else $ALFWORLD_DATA; else a DataError."""
-    where = f"{DATA_VARIABLE}/alfworld"
-    shared = Path(os.environ[DATA_VARIABLE]).expanduser() / "alfworld" if os.environ.get(DATA_VARIABLE) else None
-    downloads = os.environ.get(OWN_VARIABLE, "")
-    if given:
-        where, path = "benchmark.data", Path(given).expanduser()
-    elif shared and shared.is_dir():
-        path = shared
-    elif downloads:
-        where, path = OWN_VARIABLE, Path(downloads).expanduser()
-    else:
+    root = find_place("alfworld", given)
+    if root is None and os.environ.get(OWN_VARIABLE):
+        root = Path(os.environ[OWN_VARIABLE]).expanduser()
+    if root is None:
         raise DataError(
             f"ALFWorld needs games: name the folder of its data (json_2.1.1) with benchmark.data, {OWN_VARIABLE} or "
-            f"{where}, or make some with `seasoned bench generate alfworld --games 60 --out DIR`"
+            f"{DATA_VARIABLE}/alfworld, or make some with `seasoned bench generate alfworld --games 60 --out DIR`"
         )
-    if not path.is_dir():
-        raise DataError(f"{where} names {path}, but there is no such folder")
-    return path
+    if not root.is_dir():
+        raise DataError(f"the games of ALFWorld should be in {root}, but there is no such folder")
+    return root
 
 
 def game_files(root: Path) -> list[Path]:
@@ -200,9 +196,10 @@ def _tasks(root: Path, groups: Sequence[str]) -> tuple[list[Task], str]:
         tasks.setdefault(game.digest, Task(id=task_id, text=game.text, category=game.category, data=data))
     if broken and not tasks:
         raise DataError(f"none of the {len(broken)} games can be read; the first: {broken[0]}")
-    unused = [f"{left_out} games left out, which ALFWorld does not use"] if left_out else []
-    unread = [f"{len(broken)} left out, which cannot be read; the first: {broken[0]}"] if broken else []
-    note = f" ({'; '.join([*unused, *unread])})" if unused or unread else ""
+    notes = [f"{left_out} games left out, which ALFWorld does not use"] if left_out else []
+    if broken:
+        notes.append(f"{len(broken)} left out, which cannot be read; the first: {broken[0]}")
+    note = f" ({'; '.join(notes)})" if notes else ""
     return [tasks[digest] for digest in sorted(tasks)], f"{root}{note}"
 
 
@@ -248,3 +245,13 @@ def _halves(tasks: Sequence[Task], share: float, seed: int) -> tuple[list[Task],
         train += group[:middle]
         test += group[middle:]
     return train, test
+
+
+@cache
+def read_words(notebook: bool, focus: bool = False) -> Words:
+    """The words of the prompts; with `notebook`, the worked attempts show its lines."""
+    words = recorded_words("alfworld")
+    won = tuple(noted(one, focus) if notebook else one for one in words.trajectories)
+    # The instruction is a list, so its line breaks stay.
+    instruction = read_toml(PROMPTS / "alfworld.toml")["instruction"].strip()
+    return words._replace(instruction=instruction, trajectories=won)

@@ -1,19 +1,21 @@
-"""The commands that are possible next in ALFWorld, inferred from the observations so far, and a notebook for the agent.
+"""What the agent knows in ALFWorld: the commands that are possible next, a notebook, and where things were seen.
 
 Pure functions over text; they do not ask the engine. Several places may be at one spot: then going from one to the
 other does nothing, and from then on both are in reach. The notebook is for small models that forget the task, what they
 hold and where they have been. Always holds: every name in a command was in an observation; a command is offered only if
 no observation contradicts it; the notebook repeats only what was observed, and leaves out a place only while a second
-visit would show nothing new; no text raises.
+visit would show nothing new; only the first place of a thing counts as its place; no text raises.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import reduce
 
-from seasoned.types import Trajectory
+from seasoned.types import Step, Trajectory
 
 TOOLS = {"microwave": "heat", "fridge": "cool", "sinkbasin": "clean", "bathtubbasin": "clean"}
 UNDONE_BY = {"heat": "cool", "cool": "heat"}
@@ -258,3 +260,42 @@ def noted(trajectory: Trajectory, focus: bool = False) -> Trajectory:
         book = book.after(known)
         steps.append(step.model_copy(update={"observation": f"{step.observation}\n{book.line(known)}"}))
     return trajectory.model_copy(update={"steps": tuple(steps)})
+
+
+NEXT = 3
+"""The most places in a line."""
+
+
+def sightings(trajectory: Trajectory) -> Iterator[tuple[str, str]]:
+    """The kinds of each thing and of the place where an attempt first saw it: ("pan", "stoveburner")."""
+    known, first = begin(trajectory.task), dict[str, str]()
+    for step in trajectory.steps:
+        known = after(known, step.action, step.observation)
+        for place, things in known.seen.items():
+            for thing in things or ():
+                first.setdefault(thing, place)
+    return ((kind_of(thing), kind_of(place)) for thing, place in first.items())
+
+
+def where_next(task: str, steps: Sequence[Step], thing: str, places: Mapping[str, int]) -> str:
+    """Where to look next for a kind of thing; "" if one is held or in sight, or no place is left.
+
+    Args:
+        task: the first observation, with the room and the goal.
+        steps: the attempt so far.
+        thing: the kind of thing, such as "pan".
+        places: sightings of the thing by kind of place.
+
+    Returns:
+        A line with up to `NEXT` places, by sightings per place of that kind in the room.
+    """
+    known: Known = reduce(lambda known, step: after(known, step.action, step.observation), steps, begin(task))
+    goal = task.lower().rpartition("your task is to:")[2]
+    elsewhere = [things for place, things in known.seen.items() if things and kind_of(place) not in goal]
+    in_sight = any(kind_of(one) == thing for things in elsewhere for one in things)
+    if kind_of(known.held) == thing or in_sight:
+        return ""
+    kinds = Counter(map(kind_of, known.places))
+    unseen = [place for place in known.places if known.seen.get(place) is None and kind_of(place) in places]
+    unseen.sort(key=lambda place: -places[kind_of(place)] / kinds[kind_of(place)])
+    return f"{thing}: not seen yet, try {', '.join(unseen[:NEXT])}" if unseen else ""

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from seasoned.errors import ContractError
+from seasoned.lab.benchmarks.action import Calls, form
 from seasoned.lab.benchmarks.alfworld.choices import (
     NOTHING,
     Known,
@@ -23,7 +24,6 @@ from seasoned.lab.benchmarks.alfworld.choices import (
     seen,
 )
 from seasoned.lab.benchmarks.alfworld.game import read_game
-from seasoned.lab.benchmarks.calls import Calls, form
 from seasoned.lab.benchmarks.worker import Episode, Workers
 from seasoned.types import Task
 
@@ -82,7 +82,7 @@ class AlfworldEnvironment:
         self._episode = Episode(self.workers)
 
     def reset(self, task: Task, *, seed: int | None = None) -> tuple[str, dict[str, Any]]:
-        """Begin a game: return the room and the task, and the info of `step` with tools. `seed` has no effect.
+        """Begin a game: return the room and the task, and the info of `step` with tools.
 
         Raises:
             DataError: the task names no game that can be played.
@@ -99,10 +99,8 @@ class AlfworldEnvironment:
     def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
         """Execute one command; a thought (`think: ..`) does not reach the engine.
 
-        Returns:
-            observation, reward (1.0 if the task is done), terminated, truncated, info. `info` has "choices" (the
-            commands that are possible by the observations so far), "seen" (the last known contents of each place),
-            "invalid": True if nothing happened, and at the end "success".
+        The info has "choices", the commands that are possible by the observations so far, and "seen", the last known
+        contents of each place.
 
         Raises:
             ContractError: there was no `reset`, or the game has ended.

@@ -2,7 +2,7 @@
 
 Without data, it uses our own scenarios in ten universes, which share the apps but no people, mails, events or files.
 Always holds: training and test share no universe; our own scenarios are judged without a model; making tasks does not
-start the engine.
+start the engine; files are untrusted, and one that is not a scenario is named and left out.
 
 Options: `data` (a folder of Gaia2's scenarios, DIR/<config>/<split>/*.json; else $SEASONED_DATA/gaia2; else our own),
 `configs` and `split` (its folders), `families` (of our own scenarios; default: all 24), `test_universes` (the others
@@ -13,39 +13,37 @@ that `bench install` made), `timeout` (seconds to wait for a reply of the engine
 
 from __future__ import annotations
 
+import json
 import os
 import random
+import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from contextlib import closing
-from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
 from seasoned.errors import ConfigError, DataError, InfrastructureError
-from seasoned.lab.benchmarks.act import act_benchmark
-from seasoned.lab.benchmarks.base import DATA_VARIABLE, Benchmark, Check, check_options, in_turns
-from seasoned.lab.benchmarks.gaia2 import executions, searches
+from seasoned.jobs import run_jobs
+from seasoned.lab.benchmarks.act import act_benchmark, recorded_words
+from seasoned.lab.benchmarks.base import Benchmark, Check, check_options, check_positive, find_place, in_turns
 from seasoned.lab.benchmarks.gaia2.env import TO_USER, Gaia2Environment
-from seasoned.lab.benchmarks.gaia2.folder import read_folder
-from seasoned.lab.benchmarks.gaia2.scenario import DONE, Family, Kind, Scenario, make, text_of
+from seasoned.lab.benchmarks.gaia2.families import FAMILIES
+from seasoned.lab.benchmarks.gaia2.scenario import DONE, Scenario, make, text_of
 from seasoned.lab.benchmarks.gaia2.universe import MOST
-from seasoned.lab.benchmarks.gaia2.words import read_words
-from seasoned.lab.benchmarks.worker import Workers, at_once, engine_workers
+from seasoned.lab.benchmarks.worker import AT_ONCE, Workers, engine_workers
 from seasoned.protocols import LLM, Environment
 from seasoned.replies.calls import write_call
 from seasoned.types import Task, ToolCall
 
 TEST = (9, 10)
 """Our universes for testing."""
-FAMILIES = (*searches.FAMILIES, *executions.FAMILIES)
-"""The families of our own scenarios."""
 OPTIONS: dict[str, Any] = {
     "data": "",
     "configs": ("execution", "search"),
     "split": "validation",
-    "families": FAMILIES,
+    "families": tuple(name for families in FAMILIES.values() for name in families),
     "test_universes": TEST,
     "max_steps": 80,
     "observation": 20_000,
@@ -56,6 +54,20 @@ OPTIONS: dict[str, Any] = {
 PAPERS = (22, 25)
 """The test universes of ERL's paper (appendix B)."""
 ENGINE = Path(__file__).parent / "engine.py"
+_UNIVERSE = re.compile(r"universe_(\d+)", re.ASCII)
+_TEXTS = {
+    "send_message_to_user",
+    "send_email",
+    "reply_to_email",
+    "send_message",
+    "send_message_to_group_conversation",
+    "create_group_conversation",
+    "change_conversation_title",
+    "add_calendar_event",
+    "edit_contact",
+    "order_ride",
+}
+"""Functions with a text argument that ARE's judge compares with a model."""
 
 
 def load(options: Mapping[str, Any], *, seed: int) -> Benchmark:
@@ -70,16 +82,16 @@ def load(options: Mapping[str, Any], *, seed: int) -> Benchmark:
             engine, text, settings["max_steps"], settings["observation"], judge=models.get("judge"), told=told
         )
 
-    benchmark = act_benchmark(
+    return act_benchmark(
         "gaia2",
-        read_words(),
+        recorded_words("gaia2", reason="answered", kinds=False),
         pools=_pools(tasks, settings, seed),
         max_turns=settings["max_steps"],
         make_env=lambda reveal: with_models(reveal, {}),
         source=source,
+        judged=frozenset(task.id for task in tasks if _judged(task)),
+        with_models=with_models,
     )
-    judged = frozenset(task.id for task in tasks if _judged(task))
-    return replace(benchmark, judged=judged, with_models=with_models)
 
 
 def check(options: Mapping[str, Any], *, seed: int = 0) -> Check:
@@ -88,7 +100,7 @@ def check(options: Mapping[str, Any], *, seed: int = 0) -> Check:
     settings = _options(options)
     tasks, source = _tasks(settings)
     with closing(workers(settings["python"], settings["timeout"])) as engine:
-        results = at_once(partial(_check_scenario, engine), tasks)
+        results = run_jobs(partial(_check_scenario, engine), tasks, AT_ONCE)
     lazy_failures = sum(fails for _, fails in results)
     easy = [task for task, (fault, fails) in zip(tasks, results, strict=True) if not (fault or fails or _judged(task))]
     problems = tuple(fault for fault, _ in results if fault)
@@ -109,17 +121,13 @@ def workers(python: str, timeout: float) -> Workers:
 @cache
 def scenarios() -> dict[str, Scenario]:
     """Our own scenarios by id, one per family and universe."""
-    kinds: tuple[tuple[Kind, Mapping[str, Family]], ...] = (
-        ("search", searches.FAMILIES),
-        ("execution", executions.FAMILIES),
-    )
-    scenarios_made = [
+    made = (
         make(number, kind, name, family)
         for number in range(1, MOST + 1)
-        for kind, families in kinds
+        for kind, families in FAMILIES.items()
         for name, family in families.items()
-    ]
-    return {scenario.id: scenario for scenario in scenarios_made}
+    )
+    return {scenario.id: scenario for scenario in made}
 
 
 def text(task: Task) -> str:
@@ -137,16 +145,16 @@ def text(task: Task) -> str:
 
 def _options(options: Mapping[str, Any]) -> dict[str, Any]:
     settings = check_options("gaia2", options, OPTIONS)
-    if settings["max_steps"] < 1 or settings["timeout"] <= 0 or settings["observation"] < 1:
-        raise ConfigError("benchmark.max_steps, benchmark.observation and benchmark.timeout should be above 0")
-    if unknown := [name for name in settings["families"] if name not in FAMILIES]:
-        raise ConfigError(f"benchmark.families should be among {', '.join(FAMILIES)}, but has {unknown[0]!r}")
+    check_positive(settings, "max_steps", "observation", "timeout")
+    known = OPTIONS["families"]
+    if unknown := [name for name in settings["families"] if name not in known]:
+        raise ConfigError(f"benchmark.families should be among {', '.join(known)}, but has {unknown[0]!r}")
     return settings
 
 
 def _tasks(settings: Mapping[str, Any]) -> tuple[list[Task], str]:
     """The tasks, and their source as a sentence."""
-    root = _root(settings["data"])
+    root = find_place("gaia2", settings["data"])
     if root is None:
         tasks = [
             Task(
@@ -162,18 +170,6 @@ def _tasks(settings: Mapping[str, Any]) -> tuple[list[Task], str]:
     tasks, broken = read_folder(root, settings["configs"], settings["split"])
     note = f" ({len(broken)} left out, which cannot be read; the first: {broken[0]})" if broken else ""
     return tasks, f"{root}{note}"
-
-
-def _root(folder: str) -> Path | None:
-    """The folder of the data: `folder`, else $SEASONED_DATA/gaia2 if it exists."""
-    if folder:
-        path = Path(folder).expanduser()
-        if not path.is_dir():
-            raise DataError(f"benchmark.data names {path}, but there is no such folder")
-        return path
-    shared = os.environ.get(DATA_VARIABLE, "")
-    path = Path(shared).expanduser() / "gaia2"
-    return path if shared and path.is_dir() else None
 
 
 def _pools(tasks: Sequence[Task], settings: Mapping[str, Any], seed: int) -> tuple[tuple[Task, ...], tuple[Task, ...]]:
@@ -235,3 +231,54 @@ def _play(env: Gaia2Environment, actions: Sequence[str]) -> str:
         if over:
             return "" if info["success"] else observation
     return observation
+
+
+def read_folder(root: Path, configs: Sequence[str], split: str) -> tuple[list[Task], list[str]]:
+    """The scenarios of these configs (the tasks' categories), and the faults of the files that cannot be read.
+
+    A task's data has `judged`: whether its oracle writes a text, which a model has to compare.
+
+    Raises:
+        DataError: there is no file, or none can be read.
+    """
+    files = [(config, path) for config in configs for path in sorted((root / config / split).glob("*.json"))]
+    if not files:
+        patterns = " and ".join(f"{config}/{split}/*.json" for config in configs)
+        raise DataError(f"{root} should hold {patterns}, as Gaia2's data does, but has none of them")
+    tasks: list[Task] = []
+    broken: list[str] = []
+    for config, path in files:
+        try:
+            tasks.append(_file_task(config, path))
+        except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+            broken.append(f"{path}: {type(error).__name__}: {error}")
+    if not tasks:
+        raise DataError(f"none of the {len(files)} scenarios can be read; the first: {broken[0]}")
+    return tasks, broken
+
+
+def _file_task(config: str, path: Path) -> Task:
+    raw = json.loads(path.read_text(encoding="utf-8"))
+    name = str(raw["metadata"]["definition"]["scenario_id"])
+    match = _UNIVERSE.search(name)
+    if match is None:
+        raise ValueError(f"its id, {name!r}, does not say which universe it belongs to")
+    events = list(raw["events"])
+    first = [event for event in events if _function(event) == "send_message_to_agent" and not event["dependencies"]]
+    text = "\n".join(_content(event) for event in first).strip()
+    if not text:
+        raise ValueError("it has no first message of the user")
+    oracle = {_function(event) for event in events if event.get("class_name") == "OracleEvent"}
+    if not oracle:
+        raise ValueError("it has no oracle")
+    data = {"file": str(path.resolve()), "universe": int(match[1]), "judged": bool(oracle & _TEXTS)}
+    return Task(id=name, text=text, category=config, data=data)
+
+
+def _function(event: dict[str, Any]) -> str:
+    action = event.get("action")
+    return str(action.get("function")) if isinstance(action, dict) else ""
+
+
+def _content(event: dict[str, Any]) -> str:
+    return next((str(arg["value"]) for arg in event["action"]["args"] or [] if arg["name"] == "content"), "")

@@ -26,13 +26,9 @@ MAX_ACTION = 20_000
 class Gaia2Environment:
     """Plays one scenario at a time; holds a worker from `reset` to the end of the episode or `close`.
 
-    Args:
-        workers: the engine's processes.
-        read: returns the text of a task's scenario.
-        max_steps: calls an attempt may make.
-        most: characters of an observation; a longer one is cut, with a note of how much is missing.
-        judge: the model that judges texts; None: only our own scenarios' checks of texts apply.
-        told: the last observation says what the judge missed.
+    `read` returns the text of a task's scenario. An observation is cut to `most` characters. Without `judge`, a model
+    that judges texts, only our own scenarios' checks of texts apply. With `told`, the last observation says what the
+    judge missed.
     """
 
     workers: Workers
@@ -51,7 +47,7 @@ class Gaia2Environment:
         self._episode = Episode(self.workers)
 
     def reset(self, task: Task, *, seed: int | None = None) -> tuple[str, dict[str, Any]]:
-        """Begin a scenario: return the user's request, and the "tools" in the info. `seed` has no effect.
+        """Begin a scenario: return the user's request, and the "tools" in the info.
 
         Raises:
             DataError: the scenario cannot be read or run.
@@ -64,11 +60,7 @@ class Gaia2Environment:
         return f"{reply['observation']}\n\n{reply['time']}", {"tools": reply["tools"]}
 
     def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
-        """Make one call, `name({"argument": value, ..})`; any other text is a message to the user.
-
-        Returns:
-            observation, reward (1.0 if the judge accepts the result), terminated, truncated, info. `info` has
-            "invalid": True if the call failed, and at the end "success" and "answer", the last message.
+        """Make one call, `name({"argument": value, ..})`; any other text is a message to the user, the "answer".
 
         Raises:
             ContractError: there was no `reset`, or the scenario has ended.
@@ -90,11 +82,6 @@ class Gaia2Environment:
     def oracle(self) -> list[ToolCall]:
         """The calls that solve the current scenario."""
         return [ToolCall(**call) for call in self._episode.ask("oracle")["calls"]]
-
-    @property
-    def pid(self) -> int | None:
-        """The id of the engine's process; None if there is none."""
-        return self._episode.pid
 
     def close(self) -> None:
         """End the scenario, if there is one, and release its worker. Calling it again does nothing."""

@@ -12,8 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from seasoned.errors import ContractError
-from seasoned.lab.benchmarks.action import read_action
-from seasoned.lab.benchmarks.calls import Calls, form
+from seasoned.lab.benchmarks.action import Calls, form, read_action
 from seasoned.lab.benchmarks.search.docstore import Miss, Page, Search
 from seasoned.types import Task
 
@@ -71,17 +70,12 @@ class SearchEnvironment:
     _shown: int = field(default=0, init=False)
 
     def reset(self, task: Task, *, seed: int | None = None) -> tuple[str, dict[str, Any]]:
-        """Begin a case; return its text and the tools. `seed` has no effect."""
+        """Begin a case; return its text and the tools."""
         self._task, self._steps, self._page, self._words = task, 0, None, ""
         return task.text, self.calls.info
 
     def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
-        """Take one action.
-
-        Returns:
-            observation, reward (at the end), terminated, truncated, info. At the end `info` has "success" (None: the
-            task has no known answer), "reward" from 0 to 1, "answer", and further keys of the judge; "invalid": True if
-            the action was impossible.
+        """Take one action; the info at the end is the judge's ("success" is None if the task has no known answer).
 
         Raises:
             ContractError: there was no `reset`, or the case has ended.

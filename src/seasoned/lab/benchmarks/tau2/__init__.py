@@ -17,18 +17,25 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from seasoned.errors import ConfigError, DataError, InfrastructureError
-from seasoned.lab.benchmarks.act import act_benchmark
-from seasoned.lab.benchmarks.base import Benchmark, Check, balanced, check_options
-from seasoned.lab.benchmarks.tau2.customer import customers, judge
-from seasoned.lab.benchmarks.tau2.env import Tau2Environment
-from seasoned.lab.benchmarks.tau2.words import brief, read_words
-from seasoned.lab.benchmarks.worker import Episode, Workers, at_once, engine_workers
+from seasoned.jobs import run_jobs
+from seasoned.lab.benchmarks.act import Words, act_benchmark, recorded_words
+from seasoned.lab.benchmarks.base import (
+    PROMPTS,
+    Benchmark,
+    Check,
+    balanced,
+    check_choice,
+    check_options,
+    check_positive,
+    read_toml,
+)
+from seasoned.lab.benchmarks.tau2.env import Domain, Tau2Environment
+from seasoned.lab.benchmarks.worker import AT_ONCE, Episode, Workers, engine_workers
 from seasoned.protocols import LLM, Environment
 from seasoned.replies.calls import write_call
 from seasoned.types import TEXT_REPEATS, Task, ToolCall
@@ -53,36 +60,14 @@ COMPARABLE = (1, 0, 1)
 """The first version of upstream whose scores are comparable with later ones."""
 
 
-@dataclass(frozen=True)
-class Domain:
-    """A domain of the engine; `guidelines` are for the customer, `version` is a sentence about the engine's version."""
-
-    name: str
-    solo: bool
-    policy: str
-    tools: tuple[dict[str, Any], ...]
-    user_tools: tuple[dict[str, Any], ...]
-    guidelines: str
-    tasks: tuple[dict[str, Any], ...]
-    version: str
-
-    def env(self, engine: Workers, max_steps: int, models: Mapping[str, LLM]) -> Environment:
-        """An environment; `models` may have the models of the customer (`user`) and of the judge (`judge`)."""
-        user, judges = models.get("user"), models.get("judge")
-        customer = customers(user, self.guidelines, self.user_tools) if user is not None else None
-        return Tau2Environment(
-            engine, self.name, self.tools, max_steps, customer, judge(judges) if judges is not None else None
-        )
-
-
 def load(options: Mapping[str, Any], *, seed: int) -> Benchmark:
     """Load τ²-bench; see `load_benchmark`."""
     settings = _options(options)
     engine = workers(settings["python"], settings["timeout"])
-    domain = read_domain(settings["domain"], settings["solo"], settings["python"], os.environ.get(DATA_VARIABLE, ""))
+    domain = read_domain(settings["domain"], settings["solo"], settings["python"], _data())
     pools = _pools(domain, settings, seed)
     judged = frozenset(task.id for pool in pools for task in pool if task.data["judged"])
-    policy = {"full": domain.policy, "brief": brief(), "none": ""}[settings["policy"]]
+    policy = {"full": domain.policy, "brief": read_toml(PROMPTS / "tau2.toml")["brief"], "none": ""}[settings["policy"]]
 
     def with_models(reveal: bool, models: Mapping[str, LLM]) -> Environment:
         del reveal
@@ -91,19 +76,15 @@ def load(options: Mapping[str, Any], *, seed: int) -> Benchmark:
                 f"the domain {domain.name} needs a model that plays the customer: name it in the section [user] of a "
                 "recipe, such as -c user.model=gpt-4.1, or for `seasoned play` with --user gpt-4.1"
             )
-        return domain.env(engine, settings["max_steps"], models)
+        return Tau2Environment(engine, domain, settings["max_steps"], models)
 
-    benchmark = act_benchmark(
+    return act_benchmark(
         "tau2",
         read_words(domain.solo, policy),
         pools=pools,
         max_turns=settings["max_steps"],
         make_env=lambda reveal: with_models(reveal, {}),
         source=domain.version,
-    )
-    return replace(
-        benchmark,
-        heuristic=benchmark.heuristic if domain.solo else None,
         models=() if domain.solo else ("user",),
         judged=judged,
         with_models=with_models,
@@ -115,18 +96,19 @@ def check(options: Mapping[str, Any], *, seed: int = 0) -> Check:
     del seed
     settings = _options(options)
     engine = workers(settings["python"], settings["timeout"])
-    domain = read_domain(settings["domain"], settings["solo"], settings["python"], os.environ.get(DATA_VARIABLE, ""))
+    domain = read_domain(settings["domain"], settings["solo"], settings["python"], _data())
     with closing(engine):
 
         def of_all(calls: Sequence[ToolCall] | None) -> list[str]:
-            return at_once(lambda task: _problem(engine, domain, task, calls), domain.tasks)
+            return run_jobs(lambda task: _problem(engine, domain, task, calls), domain.tasks, AT_ONCE)
 
         problems = [problem for problem in of_all(None) if problem]
-        lazy = {"nothing": (), "handing every ticket over": (ToolCall(name=HAND_OVER, arguments={"summary": "-"}),)}
+        hand_over = ToolCall(name=HAND_OVER, arguments={"summary": "-"})
+        lazy = {"doing nothing": (), "handing every ticket over": (hand_over,)}
         facts = [domain.version]
         for what, calls in lazy.items() if domain.solo else ():
             solved = sum(not problem for problem in of_all(calls))
-            facts.append(f"doing {what} solves {solved} of {len(domain.tasks)}".replace("doing handing", "handing"))
+            facts.append(f"{what} solves {solved} of {len(domain.tasks)}")
     unjudged = [task["id"] for task in domain.tasks if task["judged"]]
     if unjudged:
         named = ", ".join(unjudged)
@@ -157,7 +139,7 @@ def _problem(engine: Workers, domain: Domain, task: Mapping[str, Any], calls: Se
 
 def _play(engine: Workers, domain: Domain, name: str, calls: Sequence[ToolCall]) -> dict[str, float]:
     """The parts of the reward after these calls on a ticket, made through the environment."""
-    with closing(domain.env(engine, len(calls) + 1, {})) as env:
+    with closing(Tau2Environment(engine, domain, len(calls) + 1, {})) as env:
         env.reset(Task(id="check", text="", data={"task": name}))
         for call in calls:
             env.step(write_call(call))
@@ -179,8 +161,7 @@ def _replay(engine: Workers, domain: Domain, name: str, plan: Mapping[str, Any])
 
 def workers(python: str, timeout: float) -> Workers:
     """The engine's worker processes; none is started yet."""
-    data = os.environ.get(DATA_VARIABLE, "")
-    environ = {DATA_VARIABLE: str(Path(data).expanduser().resolve())} if data else {}
+    environ = {DATA_VARIABLE: str(Path(_data()).expanduser().resolve())} if _data() else {}
     return engine_workers("tau2", python, ENGINE, name="τ²-bench's engine", timeout=timeout, environ=environ)
 
 
@@ -222,26 +203,24 @@ def _version(domain: str, versions: Mapping[str, str], data: str) -> str:
 
 
 def _data() -> str:
+    """The user's folder of data; "" for the package's own."""
     return os.environ.get(DATA_VARIABLE, "")
 
 
 def _options(options: Mapping[str, Any]) -> dict[str, Any]:
     settings = check_options("tau2", options, OPTIONS)
-    if settings["domain"] not in DOMAINS:
-        raise ConfigError(f"benchmark.domain should be one of {', '.join(DOMAINS)}, but is {settings['domain']!r}")
+    check_choice(settings, "domain", DOMAINS)
     if settings["solo"] and settings["domain"] not in ALONE:
         raise ConfigError(
             f"the domain {settings['domain']} cannot be played without a customer: set benchmark.solo=false, and name "
             "the model that plays the customer in the section [user] of the recipe"
         )
-    if settings["policy"] not in POLICIES:
-        raise ConfigError(f"benchmark.policy should be one of {', '.join(POLICIES)}, but is {settings['policy']!r}")
+    check_choice(settings, "policy", POLICIES)
     if settings["policy"] == "brief" and not (settings["solo"] and settings["domain"] == "telecom"):
         raise ConfigError("benchmark.policy = brief works only for telecom without a customer: set it to full or none")
-    if settings["max_steps"] < 1 or settings["timeout"] <= 0 or settings["most_calls"] < 0:
-        raise ConfigError(
-            "benchmark.max_steps and benchmark.timeout should be above 0, and benchmark.most_calls 0 or more"
-        )
+    check_positive(settings, "max_steps", "timeout")
+    if settings["most_calls"] < 0:
+        raise ConfigError(f"benchmark.most_calls should be 0 or more, but is {settings['most_calls']}")
     return settings
 
 
@@ -249,8 +228,8 @@ def _pools(domain: Domain, options: Mapping[str, Any], seed: int) -> tuple[tuple
     """Training and test tasks, each in a seeded order that is balanced over the families."""
     tasks = [(one["split"], _task(domain, one)) for one in domain.tasks]
     families = sorted({task.category for _, task in tasks})
-    if options["family"] and options["family"] not in families:
-        raise ConfigError(f"benchmark.family should be one of {', '.join(families)}, but is {options['family']!r}")
+    if options["family"]:
+        check_choice(options, "family", families)
     chosen = [
         (split, task)
         for split, task in tasks
@@ -279,3 +258,14 @@ def _task(domain: Domain, one: Mapping[str, Any]) -> Task:
 def _short(name: str) -> str:
     """A task's name as a part of an id, with "." for special characters."""
     return "".join(sign if sign.isalnum() or sign in "_-" else "." for sign in name).strip(".")
+
+
+def read_words(solo: bool, policy: str) -> Words:
+    """The words for tasks with or without a customer; the instruction ends with `policy`."""
+    raw = read_toml(PROMPTS / "tau2.toml")
+    names = ("alone", "about_alone") if solo else ("instruction", "about")
+    instruction, about = (" ".join(raw[name].split()) for name in names)
+    full = f"{instruction}\n\nThe policy:\n\n{policy.strip()}" if policy else instruction
+    if not solo:
+        return Words(full, about, (), (), None)
+    return recorded_words("tau2")._replace(instruction=full, about=about)

@@ -1,20 +1,27 @@
 """τ²-bench as an Environment: the world runs in a worker process, a customer may be simulated, and calls are text.
 
-Always holds: for any action, a step returns Gymnasium's five values; the reward is 1 or 0, from upstream's evaluators,
-and 0 for a truncated episode; an engine that fails is replaced once, by `Episode`; only the given models are called.
+The customer and the judge of sentences are models; a customer's instructions come from the installed package: general
+guidelines and the task's scenario. Always holds: for any action, a step returns Gymnasium's five values; the reward is
+1 or 0, from upstream's evaluators, and 0 for a truncated episode; an engine that fails is replaced once, by `Episode`;
+only the given models are called, and no reply of theirs raises anything but InfrastructureError; a customer uses only
+the tools that its scenario gives it, and at most `CALLS_IN_A_ROW` times in a row.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import contextlib
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from seasoned.errors import ContractError, SeasonedError
-from seasoned.lab.benchmarks.tau2.customer import Customer
+from seasoned.errors import ContractError, InfrastructureError, ParseError, SeasonedError
 from seasoned.lab.benchmarks.worker import Episode, Workers
-from seasoned.replies.calls import read_call
-from seasoned.types import Task
+from seasoned.llm.tools import ask_with_tools, calling, result, with_calls
+from seasoned.protocols import LLM
+from seasoned.replies.calls import check_call, read_call
+from seasoned.text import prompt_line
+from seasoned.types import Message, Task
 
 DONE = "done"
 """The tool that ends the work on a ticket without a customer."""
@@ -24,26 +31,117 @@ GREETING = "Hello! How can I help you today?"
 UNREAD = "Nobody reads this: there are calls of tools alone, and done() ends the work."
 OVER = "The work on the ticket is over."
 
-Judge = Callable[[Sequence[str], Sequence[tuple[str, str]]], float]
-"""Judges sentences about a conversation, given as pairs (who, what) in order: 1.0 if all are true."""
-MakeCustomer = Callable[[str, Sequence[str] | None, Callable[[str, dict[str, Any]], str]], Customer]
-"""Makes a customer from a scenario, the names of its tools (None: all), and a function that uses a tool."""
+ENDS = ("###STOP###", "###TRANSFER###", "###OUT-OF-SCOPE###")
+"""The marks with which a customer ends the conversation, by upstream's guidelines."""
+CALLS_IN_A_ROW = 10
+MAX_TOKENS = 1000
+_ALWAYS = ("call_discoverable_user_tool", "list_discoverable_user_tools")
+"""Tools of every customer of the bank, to use what the agent gives it; scenarios do not name them."""
+_SHOWN = 4000
+"""Characters of one message that a judge sees."""
+
+VERDICT = {
+    "type": "object",
+    "properties": {
+        "sentences": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "properties": {"why": {"type": "string"}, "true": {"type": "boolean"}},
+                "required": ["why", "true"],
+            },
+        }
+    },
+    "required": ["sentences"],
+}
+
+
+@dataclass
+class Customer:
+    """A customer with a scenario, who answers the agent and may use tools."""
+
+    llm: LLM
+    system: str
+    tools: Sequence[Mapping[str, Any]]
+    use: Callable[[str, dict[str, Any]], str]
+    _heard: list[Message] = field(default_factory=list)
+
+    def answer(self, message: str) -> tuple[str, bool]:
+        """The customer's answer, and whether it ends the conversation.
+
+        Raises:
+            InfrastructureError: the customer says nothing, or only calls tools.
+            LLMError: the model failed.
+        """
+        self._heard.append({"role": "user", "content": message})
+        for _ in range(CALLS_IN_A_ROW):
+            messages = [{"role": "system", "content": self.system}, *self._heard]
+            reply = with_calls(ask_with_tools(self.llm, messages, tools=self.tools, max_tokens=MAX_TOKENS), self.tools)
+            calls = [
+                call if call.id else call.model_copy(update={"id": f"customer-{len(self._heard)}-{place}"})
+                for place, call in enumerate(reply.calls, 1)
+            ]
+            if not calls:
+                text = reply.text.strip()
+                if not text:
+                    break
+                self._heard.append({"role": "assistant", "content": text})
+                return text, any(end in text for end in ENDS)
+            self._heard.append(calling(reply.text, calls))
+            for call in calls:
+                error = check_call(call, self.tools)
+                self._heard.append(result(call, error or self.use(call.name, call.arguments)))
+        raise InfrastructureError("the simulated customer said nothing: its model gave no answer, or only called tools")
+
+
+def judge(llm: LLM, sentences: Sequence[str], talk: Sequence[tuple[str, str]]) -> float:
+    """Judge sentences about a conversation, given as pairs (who, what): 1.0 if the model finds all true, else 0.0.
+
+    Raises:
+        InfrastructureError: the model does not judge each sentence.
+    """
+    transcript = "\n".join(f"{who}: {prompt_line(text, _SHOWN)}" for who, text in talk)
+    listed = "\n".join(f"{number}. {sentence}" for number, sentence in enumerate(sentences, 1))
+    question = (
+        f"A conversation between an agent and a customer:\n\n{transcript}\n\nSentences about what the agent did:\n"
+        f"{listed}\n\nFor each sentence in its order, say in a few words why it is true of this conversation or "
+        'not, and then whether it is. Answer as JSON: {"sentences": [{"why": "..", "true": false}]}'
+    )
+    answer: Any = None
+    with contextlib.suppress(ParseError):
+        answer = llm.chat([{"role": "user", "content": question}], schema=VERDICT, max_tokens=MAX_TOKENS).parsed
+    verdicts = answer["sentences"] if isinstance(answer, dict) else []
+    if len(verdicts) != len(sentences):
+        raise InfrastructureError(f"the judge gave {len(verdicts)} verdicts on {len(sentences)} sentences")
+    return float(all(each["true"] for each in verdicts))
+
+
+@dataclass(frozen=True)
+class Domain:
+    """A domain of the engine; `guidelines` are for the customer, `version` is a sentence about the engine's version."""
+
+    name: str
+    solo: bool
+    policy: str
+    tools: tuple[dict[str, Any], ...]
+    user_tools: tuple[dict[str, Any], ...]
+    guidelines: str
+    tasks: tuple[dict[str, Any], ...]
+    version: str
 
 
 @dataclass(eq=False)
 class Tau2Environment:
     """Plays one task at a time; holds a worker from `reset` to the end of the episode or `close`.
 
-    Without `customer`, the agent works on a ticket alone. `tools` are the tools that it is offered; it can call every
-    tool of the domain. `judge` judges the tasks whose reward contains sentences about the conversation.
+    The agent can call every tool of the domain. `models` has the model of the customer (`user`), unless the agent works
+    on tickets alone, and perhaps one that judges sentences about the conversation (`judge`).
     """
 
     workers: Workers
-    domain: str
-    tools: Sequence[dict[str, Any]]
+    domain: Domain
     max_steps: int
-    customer: MakeCustomer | None = None
-    judge: Judge | None = None
+    models: Mapping[str, LLM]
     _episode: Episode = field(init=False)
     _who: Customer | None = field(default=None, init=False)
     _open: bool = field(default=False, init=False)
@@ -56,7 +154,7 @@ class Tau2Environment:
         self._episode = Episode(self.workers)
 
     def reset(self, task: Task, *, seed: int | None = None) -> tuple[str, dict[str, Any]]:
-        """Begin a task: return the ticket, or the customer's first message. `seed` has no effect.
+        """Begin a task: return the ticket, or the customer's first message.
 
         Raises:
             DataError: there is no such task.
@@ -64,13 +162,13 @@ class Tau2Environment:
         """
         self.close()
         self._steps, self._errors, self._talk, self._who = 0, 0, [], None
-        solo = self.customer is None
-        self._episode.begin("begin", domain=self.domain, solo=solo, task=str(task.data.get("task", "")))
+        solo = self.domain.solo
+        self._episode.begin("begin", domain=self.domain.name, solo=solo, task=str(task.data.get("task", "")))
         self._open = True
-        info = {"tools": list(self.tools), "tool_choice": "required" if solo else "auto"}
-        if self.customer is None:
+        info = {"tools": list(self.domain.tools), "tool_choice": "required" if solo else "auto"}
+        if solo:
             return f"Ticket: {task.text}", info
-        self._who = self.customer(str(task.data.get("user", "")), task.data.get("user_tools"), self._use)
+        self._who = self._customer(task)
         try:
             return f"The customer: {self._say(GREETING)[0]}", info
         except SeasonedError:
@@ -78,12 +176,7 @@ class Tau2Environment:
             raise
 
     def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
-        """Use a tool, or say something to the customer.
-
-        Returns:
-            observation, reward (1.0 if the task is solved), terminated, truncated, info. `info` has "invalid": True if
-            a call failed or nobody reads the text, and at the end "success", "reward" and "parts" (the part of the
-            reward for each basis).
+        """Use a tool, or say something to the customer; "parts" in the last info is the reward for each basis.
 
         Raises:
             ContractError: there was no `reset`, or the task has ended.
@@ -117,6 +210,12 @@ class Tau2Environment:
         self._open = False
         self._episode.close()
 
+    def _customer(self, task: Task) -> Customer:
+        names = task.data.get("user_tools")
+        tools = [each for each in self.domain.user_tools if names is None or each["name"] in (*names, *_ALWAYS)]
+        system = f"{self.domain.guidelines}\n\n<scenario>\n{task.data.get('user', '')}\n</scenario>"
+        return Customer(self.models["user"], system, tools, self._use)
+
     def _use(self, name: str, arguments: dict[str, Any]) -> str:
         """The result of a call by the customer."""
         return str(self._episode.ask("call", name=name, arguments=arguments, by="user")["content"])
@@ -134,10 +233,8 @@ class Tau2Environment:
     def _score(self, observation: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
         reply = self._episode.ask("score")
         parts: dict[str, float] = {str(name): float(part) for name, part in reply["parts"].items()}
-        if reply["assertions"] and self.judge is not None:
-            parts["NL_ASSERTION"] = self.judge(reply["assertions"], self._talk)
-        reward = 1.0
-        for part in parts.values():
-            reward *= part
+        if reply["assertions"] and "judge" in self.models:
+            parts["NL_ASSERTION"] = judge(self.models["judge"], reply["assertions"], self._talk)
+        reward = math.prod(parts.values(), start=1.0)
         self.close()
         return observation, reward, True, False, {"success": reward == 1.0, "reward": reward, "parts": parts}

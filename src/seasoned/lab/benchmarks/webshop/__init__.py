@@ -21,15 +21,23 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from seasoned.errors import ConfigError, DataError
+from seasoned.errors import DataError
 from seasoned.lab.benchmarks.act import act_benchmark
-from seasoned.lab.benchmarks.base import Benchmark, Check, check_options, find_data
+from seasoned.lab.benchmarks.base import Benchmark, Check, check_choice, check_options, check_range, find_data
 from seasoned.lab.benchmarks.rows import read_json
 from seasoned.lab.benchmarks.webshop.catalogue import FILES, TOP, find_files, make_search, read_products
-from seasoned.lab.benchmarks.webshop.generated import make_catalogue
-from seasoned.lab.benchmarks.webshop.goals import as_task, goal_of, human_goals, numbered, pools, synthetic_goals
+from seasoned.lab.benchmarks.webshop.generated import MOST, make_catalogue
+from seasoned.lab.benchmarks.webshop.goals import (
+    alike,
+    as_task,
+    goal_of,
+    human_goals,
+    nouns,
+    numbered,
+    pools,
+    synthetic_goals,
+)
 from seasoned.lab.benchmarks.webshop.pages import PER_PAGE, shown
-from seasoned.lab.benchmarks.webshop.reward import alike, nouns
 from seasoned.lab.benchmarks.webshop.shop import CALLS, STEPS, Shop, ShopEnvironment, read_words
 from seasoned.types import Task
 
@@ -94,9 +102,8 @@ def check(options: Mapping[str, Any], *, seed: int = 0) -> Check:
 def _open(options: Mapping[str, Any], seed: int) -> tuple[Shop, tuple[Task, ...], str, dict[str, Any]]:
     """The shop, the tasks of all goals in WebShop's order, their source, and all options with their defaults."""
     settings = check_options("webshop", options, OPTIONS)
-    for name, known in (("goals", ("synthetic", "human")), ("prices", ("mean", "drawn"))):
-        if settings[name] not in known:
-            raise ConfigError(f"benchmark.{name} should be {' or '.join(known)}, but is {settings[name]!r}")
+    check_choice(settings, "goals", ("synthetic", "human"))
+    check_choice(settings, "prices", ("mean", "drawn"))
     paths = find_data("webshop", settings["data"], (".json",))
     draw = random.Random(f"webshop-prices-{seed}") if settings["prices"] == "drawn" else None
     people: Mapping[str, Any] | None = None
@@ -108,6 +115,7 @@ def _open(options: Mapping[str, Any], seed: int) -> tuple[Shop, tuple[Task, ...]
         people = read_json(files["human"], dict) if "human" in files and settings["goals"] == "human" else None
         source = f"{files['products']}, {files['attributes'].name}"
     else:
+        check_range(settings, "products", 2, MOST)
         rows, attributes = make_catalogue(settings["products"], seed)
         source = f"{settings['products']} generated products"
     if settings["goals"] == "human" and people is None:
@@ -123,8 +131,7 @@ def _open(options: Mapping[str, Any], seed: int) -> tuple[Shop, tuple[Task, ...]
     nouns("a table")
     alike("a", "b")
     tasks = tuple(as_task(number, goal, products[goal.asin].section) for number, goal in enumerate(numbered(goals)))
-    if settings["sessions"] < 0 or settings["sessions"] > len(tasks):
-        raise ConfigError(f"benchmark.sessions should be from 0 (all) to {len(tasks)}, but is {settings['sessions']}")
+    check_range(settings, "sessions", 0, len(tasks))
     tasks = tasks[: settings["sessions"] or len(tasks)]
     return shop, tasks, source + (f"; rows left out: {left_out}" if left_out else ""), settings
 

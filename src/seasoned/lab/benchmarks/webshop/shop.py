@@ -14,12 +14,10 @@ from typing import Any
 
 from seasoned.errors import ContractError, DataError
 from seasoned.lab.benchmarks.act import Words, play_words
-from seasoned.lab.benchmarks.action import read_action
-from seasoned.lab.benchmarks.calls import Calls, form
+from seasoned.lab.benchmarks.action import Calls, form, read_action
 from seasoned.lab.benchmarks.webshop import pages
 from seasoned.lab.benchmarks.webshop.catalogue import MAX_QUERY, Product, Search, make_search, read_products
-from seasoned.lab.benchmarks.webshop.goals import Goal, as_task, goal_of
-from seasoned.lab.benchmarks.webshop.reward import reward
+from seasoned.lab.benchmarks.webshop.goals import Goal, as_task, goal_of, reward
 from seasoned.types import Outcome, Task
 
 STEPS = 15
@@ -89,8 +87,6 @@ class ShopEnvironment:
     def reset(self, task: Task, *, seed: int | None = None) -> tuple[str, dict[str, Any]]:
         """Begin an attempt: return the page with the instruction, and the info of `step` with tools.
 
-        `seed` has no effect.
-
         Raises:
             DataError: the task is not from WebShop, or from another catalogue.
         """
@@ -103,11 +99,8 @@ class ShopEnvironment:
     def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
         """Take one action.
 
-        Returns:
-            observation, reward (from 0 to 1, at the end), terminated, truncated, info. `info` has "choices" (the
-            clicks that are offered) and "free" ("search" if a search is possible, else ""); at the end "success" (the
-            reward is 1) and "reward", and after a purchase "answer", the product's ASIN; "invalid": True if the action
-            was impossible.
+        The info has "choices", the clicks that are offered, and "free": "search" if a search is possible, else "".
+        After a purchase, "answer" is the ASIN of the product.
 
         Raises:
             ContractError: there was no `reset`, or the attempt has ended.

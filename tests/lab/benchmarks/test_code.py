@@ -4,18 +4,11 @@ import pytest
 
 from seasoned import Task
 from seasoned.contracts import check_environment
-from seasoned.errors import ConfigError
 from seasoned.lab.benchmarks import load_benchmark
 from seasoned.lab.benchmarks.code import CodeEnvironment, judged, program_task, same, shared_sandbox
-from seasoned.sandbox import Library, find_walls
+from seasoned.sandbox import Library
 
-
-@pytest.fixture(autouse=True)
-def walls():
-    try:
-        find_walls()
-    except ConfigError as error:
-        pytest.skip(str(error))
+pytestmark = pytest.mark.usefixtures("walls")
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass
 from functools import cache
 from typing import Any
 
-from seasoned.lab.benchmarks.base import Benchmark, Check, Retrieval
+from seasoned.lab.benchmarks.base import Benchmark, Check
 from seasoned.methods.facts import HEADING
 from seasoned.sandbox import Library, Ran, Sandbox
 from seasoned.text import cut, prompt_line
@@ -70,19 +70,14 @@ def code_benchmark(
     source: str,
 ) -> Benchmark:
     """A benchmark whose tasks ask for a program, with or without a library."""
-    train, test = pools
     libraries = tuple(libraries)
     limits = (options["drafts"], options["probes"], options["unsafe"])
     return Benchmark(
         name=name,
         instruction=" ".join(INSTRUCTION.split()),
-        train=train,
-        test=test,
-        examples=(),
-        retrieval=Retrieval(),
+        train=pools[0],
+        test=pools[1],
         max_turns=options["drafts"] + options["probes"],
-        think_hint="",
-        note_hint="",
         make_env=lambda reveal: CodeEnvironment(libraries or (Library(),), reveal, *limits),
         source=source,
         manner="act",

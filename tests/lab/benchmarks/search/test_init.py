@@ -12,7 +12,7 @@ from seasoned.errors import ConfigError, DataError
 from seasoned.lab.benchmarks import fever, hotpotqa
 from seasoned.lab.benchmarks.base import DATA, Check
 from seasoned.lab.benchmarks.hotpotqa import KIND, judge
-from seasoned.lab.benchmarks.search.benchmark import (
+from seasoned.lab.benchmarks.search import (
     OPTIONS,
     WORKED_PAGES,
     Case,
@@ -39,8 +39,7 @@ def kind(tmp_path):
     return replace(KIND, case_field="riddle", own=(path,), make_case=riddle)
 
 
-def test_own_files_and_the_tasks_that_are_selected(kind, monkeypatch):
-    monkeypatch.delenv("SEASONED_DATA", raising=False)
+def test_own_files_and_the_tasks_that_are_selected(kind):
     made = kind.load({}, seed=0)
     assert {task.text for task in (*made.train, *made.test)} == {"a", "b", "c"}
     assert made.source == "own riddles; docstore: offline"
@@ -146,7 +145,7 @@ def test_the_docstore_is_chosen_by_the_options(tmp_path: Path) -> None:
     assert callable(open_docstore({**OPTIONS, "docstore": "wikipedia"}, none))
     with pytest.raises(ConfigError, match="offline or wikipedia, but is 'web'"):
         open_docstore({**OPTIONS, "docstore": "web"}, material)
-    with pytest.raises(ConfigError, match="max_steps should be 1 or more, but is 0"):
+    with pytest.raises(ConfigError, match="max_steps should be above 0, but is 0"):
         replace(ROWS, own=tuple(write(tmp_path, PAGE, CASE, {**CASE, "q": "Is it?"}))).load({"max_steps": 0}, seed=0)
 
 

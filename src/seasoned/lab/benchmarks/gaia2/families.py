@@ -1,0 +1,368 @@
+"""The families of scenarios: those that ask for an answer, and those that ask for a change.
+
+Each answer depends on something that the apps do not mention. Contacts are listed ten at a time and searched by name,
+phone and mail, not by job; mails are searched in one folder; events and rides come in pages; Chats identifies people by
+its own ids and Messages by phone numbers; reading a file with `open` counts as writing.
+
+The judge compares every change with the oracle's. Mail takes addresses and Chats ids, not names; an answer is a reply,
+not a new mail; an event cannot be edited, so the solution creates a new one and deletes the old; one buys the item of a
+colour, not the product; a discount must fit the whole cart; saving again what is already saved is one change too many.
+Always holds: the answer follows from the results of the solution's reads; only the solution's writes change anything.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from datetime import timedelta
+
+from seasoned.lab.benchmarks.gaia2.scenario import Call, Draft, Family, Kind
+from seasoned.lab.benchmarks.gaia2.universe import STAMP, Flat, Mail, Person, Talk, Universe, Variant
+
+
+def job(u: Universe, rng: random.Random) -> Draft:
+    """Find a contact by job, beyond the first page."""
+    place = rng.randrange(10, len(u.people))
+    person = u.people[place]
+    task = f"Which of my contacts, {u.user.name}'s, has {person.job} as the job? Answer with the full name alone."
+    reads = tuple(Call("Contacts__get_contacts", {"offset": offset}) for offset in range(0, place + 1, 10))
+    return Draft(task, reads, answer=person.name, most=60)
+
+
+def reference(u: Universe, rng: random.Random) -> Draft:
+    """Find a code in a mail that the user has sent."""
+    mail = rng.choice([mail for mail in u.sent if mail.kind == "reference"])
+    assert mail.person is not None
+    task = f"Which reference did I send {mail.person.name} for {mail.about}? Answer with the reference alone."
+    reads = (Call("Emails__search_emails", {"query": mail.about, "folder_name": "SENT"}),)
+    return Draft(task, reads, answer=mail.fact, most=40)
+
+
+def invoices(u: Universe, rng: random.Random) -> Draft:
+    """Add up a firm's invoices, without its offers."""
+    firm = rng.choice([firm for firm in u.firms if sum(m.kind == "invoice" and m.about == firm for m in u.inbox) > 1])
+    mails = [mail for mail in u.inbox if mail.kind == "invoice" and mail.about == firm]
+    total = str(sum(int(mail.fact) for mail in mails))
+    task = f"How many euros do all the invoices of {firm} in my inbox come to together? Answer with the number alone."
+    reads = (Call("Emails__search_emails", {"query": firm}),)
+    return Draft(task, reads, answer=total, most=40)
+
+
+def week(u: Universe, rng: random.Random) -> Draft:
+    """Count the events with one tag in a week of more than a page."""
+    monday = (u.now + timedelta(days=7 - u.now.weekday())).replace(hour=0, minute=0)
+    sunday = monday + timedelta(days=7)
+    inside = [event for event in u.events if monday <= event.begin < sunday]
+    tag, count = rng.choice(sorted(Counter(event.tag for event in inside).items()))
+    span = {"start_datetime": monday.strftime(STAMP), "end_datetime": sunday.strftime(STAMP)}
+    task = (
+        f"How many events tagged {tag} are in my calendar next week (Monday {monday:%Y-%m-%d} to Sunday)? Answer with "
+        "the number alone."
+    )
+    reads = tuple(
+        Call("Calendar__get_calendar_events_from_to", {**span, "offset": n}) for n in range(0, len(inside), 10)
+    )
+    return Draft(task, reads, answer=str(count), most=40)
+
+
+def told_in_chats(u: Universe, rng: random.Random) -> Draft:
+    """Find where a thing is, in a talk in Chats, which has its own ids of people."""
+    talk = rng.choice([talk for talk in u.chats if talk.fact])
+    return _told_in(talk, "Chats", talk.people[0].chat)
+
+
+def told_in_messages(u: Universe, rng: random.Random) -> Draft:
+    """Find where a thing is, in a talk in Messages, where a person's id is the phone number."""
+    talk = rng.choice([talk for talk in u.messages if talk.fact])
+    return _told_in(talk, "Messages", talk.people[0].phone)
+
+
+def _told_in(talk: Talk, app: str, key: str) -> Draft:
+    name = talk.people[0].name
+    task = f"{name} wrote to me in {app} where the {talk.about} is. Where is it? Answer with the place alone."
+    reads = (
+        Call(f"{app}__lookup_user_id", {"user_name": name}),
+        Call(f"{app}__list_conversations_by_participant", {"user_id": key}),
+    )
+    return Draft(task, reads, answer=talk.fact, most=60)
+
+
+def safest_flat(u: Universe, rng: random.Random) -> Draft:
+    """Find the saved flat in the safest area; the rates are in another app."""
+    del rng
+    saved = [flat for flat in u.flats if flat.saved]
+    best = min(saved, key=lambda flat: flat.crime)
+    task = (
+        f"I am {u.user.name}. Which of my saved apartments lies in the area with the lowest rate of violent crime? "
+        "Answer with its name alone."
+    )
+    reads = (
+        Call("RentAFlat__list_saved_apartments", {}),
+        *(Call("City__get_crime_rate", {"zip_code": flat.zip}) for flat in saved),
+    )
+    return Draft(task, reads, answer=best.name, most=60)
+
+
+def cheapest(u: Universe, rng: random.Random) -> Draft:
+    """Find the cheapest available colour of a product."""
+    by_name: dict[str, list[Variant]] = {}
+    for variant in u.variants:
+        by_name.setdefault(variant.name, []).append(variant)
+
+    def clear(variants: list[Variant]) -> bool:
+        prices = sorted(variant.price for variant in variants if variant.available)
+        return len(prices) > 1 and prices[0] < prices[1]
+
+    name = rng.choice(sorted(name for name, variants in by_name.items() if clear(variants)))
+    best = min((variant for variant in by_name[name] if variant.available), key=lambda variant: variant.price)
+    task = (
+        f"In which color is the {name} cheapest in the shop, of those that are available? Answer with the color alone."
+    )
+    reads = (Call("Shopping__search_product", {"product_name": name}),)
+    return Draft(task, reads, answer=best.color, most=30)
+
+
+def note(u: Universe, rng: random.Random) -> Draft:
+    """Find a fact in a file: `cat` reads it, `open` counts as a change."""
+    file = rng.choice(u.notes)
+    task = f"I am {u.user.name}. What is the {file.about}? It stands in one of my files. Answer with it alone."
+    reads = (Call("Files__tree", {}), Call("Files__cat", {"path": file.path}))
+    return Draft(task, reads, answer=file.fact, most=60)
+
+
+def rides(u: Universe, rng: random.Random) -> Draft:
+    """Add up the cost of the rides to one station, on two pages."""
+    counts = Counter(ride.end for ride in u.rides)
+    end = rng.choice(sorted(end for end, count in counts.items() if count > 1))
+    total = f"{sum(ride.price for ride in u.rides if ride.end == end):g}"
+    task = f"How many dollars have I paid for all my past cab rides to {end} together? Answer with the number alone."
+    reads = tuple(Call("Cabs__get_ride_history", {"offset": offset}) for offset in (0, 10))
+    return Draft(task, reads, answer=total, most=40)
+
+
+def attendee(u: Universe, rng: random.Random) -> Draft:
+    """Find the phone number of the person at an event, in two apps."""
+    event = rng.choice([event for event in u.events if len(event.attendees) == 1])
+    person = u.person(event.attendees[0])
+    task = (
+        f'What is the phone number of the person I meet at "{event.title}" on {event.begin:%Y-%m-%d}? Answer with the '
+        "number alone."
+    )
+    reads = (
+        Call("Calendar__search_events", {"query": event.title}),
+        Call("Contacts__search_contacts", {"query": person.name}),
+    )
+    return Draft(task, reads, answer=person.phone, most=40)
+
+
+def asker(u: Universe, rng: random.Random) -> Draft:
+    """Find where the sender of a mail lives."""
+    mail: Mail = rng.choice([mail for mail in u.inbox if mail.kind == "question"])
+    assert mail.person is not None
+    task = (
+        f"{u.user.name} here. In which town does the person live who asked me by mail about {mail.about}? Answer with "
+        "the town alone."
+    )
+    reads = (
+        Call("Emails__search_emails", {"query": mail.about}),
+        Call("Contacts__search_contacts", {"query": mail.person.email}),
+    )
+    return Draft(task, reads, answer=mail.person.town, most=40)
+
+
+_MEALS = ("a barbecue", "a picnic", "a quiz night", "a film evening")
+_NEWS = (
+    "I will be ten minutes late",
+    "The meeting point is the fountain",
+    "Please bring the blue folder",
+    "We start at six",
+)
+_REPLIES = (
+    "Let us do it on Saturday",
+    "I like the idea very much",
+    "Please ask me again in May",
+    "I have to say no this time",
+)
+
+
+def mail_two(u: Universe, rng: random.Random) -> Draft:
+    """Send one mail to two people, whose addresses are in the contacts."""
+    people = rng.sample(u.people, 2)
+    meal = rng.choice(_MEALS)
+    subject, words = f"Invitation to {meal}", f"We have {meal} on Friday"
+    task = (
+        f'Send one email to {people[0].name} and {people[1].name} together, with the subject "{subject}" and the text '
+        f'"{words}".'
+    )
+    send = {"recipients": [person.email for person in people], "subject": subject, "content": words}
+    writes = (Call("Emails__send_email", send, says={"subject": subject, "content": words}),)
+    return Draft(task, _lookups(people), writes)
+
+
+def reply(u: Universe, rng: random.Random) -> Draft:
+    """Reply to a mail."""
+    mail = rng.choice([mail for mail in u.inbox if mail.kind == "question"])
+    assert mail.person is not None
+    words = rng.choice(_REPLIES)
+    task = f'Answer the email of {mail.person.name} about {mail.about} with "{words}".'
+    reads = (Call("Emails__search_emails", {"query": mail.about}),)
+    writes = (Call("Emails__reply_to_email", {"email_id": mail.id, "content": words}, says={"content": words}),)
+    return Draft(task, reads, writes)
+
+
+def forward(u: Universe, rng: random.Random) -> Draft:
+    """Forward an invoice to a contact."""
+    mail = rng.choice([mail for mail in u.inbox if mail.kind == "invoice"])
+    person = rng.choice(u.people)
+    task = f"Forward the email with the subject {mail.subject} to {person.name}."
+    reads = (Call("Emails__search_emails", {"query": mail.subject}), *_lookups([person]))
+    writes = (Call("Emails__forward_email", {"email_id": mail.id, "recipients": [person.email]}),)
+    return Draft(task, reads, writes)
+
+
+def delete_offers(u: Universe, rng: random.Random) -> Draft:
+    """Delete a firm's offers, but keep its invoices."""
+    firm = rng.choice(sorted({mail.about for mail in u.inbox if mail.kind == "offer"}))
+    offers = [mail for mail in u.inbox if mail.kind == "offer" and mail.about == firm]
+    task = (
+        f'Delete the advertising of {firm} from my inbox: every email of theirs whose subject begins with "Our". Keep '
+        "their invoices."
+    )
+    reads = (Call("Emails__search_emails", {"query": firm}),)
+    return Draft(task, reads, tuple(Call("Emails__delete_email", {"email_id": mail.id}) for mail in offers))
+
+
+def move_event(u: Universe, rng: random.Random) -> Draft:
+    """Move an event to another day: create a new one and delete the old one."""
+    event = rng.choice([event for event in u.events if event.begin > u.now])
+    begin = event.begin + timedelta(days=rng.choice([20, 21, 22]))
+    end = begin + (event.end - event.begin)
+    task = (
+        f'Move the event "{event.title}" to {begin:%Y-%m-%d}, from {begin:%H:%M} to {end:%H:%M}. Its title, tag, '
+        "location and attendees stay as they are, and the old event must be gone."
+    )
+    new = {
+        "title": event.title,
+        "start_datetime": begin.strftime(STAMP),
+        "end_datetime": end.strftime(STAMP),
+        "tag": event.tag,
+        "location": event.location,
+        "attendees": list(event.attendees),
+    }
+    reads = (Call("Calendar__search_events", {"query": event.title}),)
+    writes = (
+        Call("Calendar__add_calendar_event", new, same=("title", "tag", "location")),
+        Call("Calendar__delete_calendar_event", {"event_id": event.id}),
+    )
+    return Draft(task, reads, writes)
+
+
+def chat(u: Universe, rng: random.Random) -> Draft:
+    """Send a message in Chats, by the app's own id of a person."""
+    person, words = rng.choice(u.people), rng.choice(_NEWS)
+    task = f'Tell {person.name} in Chats: "{words}".'
+    reads = (Call("Chats__lookup_user_id", {"user_name": person.name}),)
+    writes = (Call("Chats__send_message", {"user_id": person.chat, "content": words}, says={"content": words}),)
+    return Draft(task, reads, writes)
+
+
+def group(u: Universe, rng: random.Random) -> Draft:
+    """Create a group in Messages, by phone numbers."""
+    people = rng.sample(u.people, 3)
+    title = f"{rng.choice(_MEALS)[2:].capitalize()} in {rng.choice(u.towns)}"
+    names = f"{people[0].name}, {people[1].name} and {people[2].name}"
+    task = f'Make a group in Messages with {names}, and call it "{title}".'
+    reads = tuple(Call("Messages__lookup_user_id", {"user_name": person.name}) for person in people)
+    arguments = {"user_ids": [person.phone for person in people], "title": title}
+    return Draft(task, reads, (Call("Messages__create_group_conversation", arguments, same=("title",)),))
+
+
+def buy(u: Universe, rng: random.Random) -> Draft:
+    """Buy several pieces in one colour, with the discount code for it."""
+    variant = rng.choice([variant for variant in u.variants if variant.item in u.codes and variant.available])
+    code, count = next(iter(u.codes[variant.item])), rng.randrange(2, 5)
+    task = (
+        f"Buy {count} pieces of the {variant.name} in {variant.color}, with the discount code that the shop has for it."
+    )
+    reads = (
+        Call("Shopping__search_product", {"product_name": variant.name}),
+        Call("Shopping__get_all_discount_codes", {}),
+    )
+    writes = (
+        Call("Shopping__add_to_cart", {"item_id": variant.item, "quantity": count}),
+        Call("Shopping__checkout", {"discount_code": code}),
+    )
+    return Draft(task, reads, writes, chained=True)
+
+
+def cancel_order(u: Universe, rng: random.Random) -> Draft:
+    """Cancel an order that can still be cancelled."""
+    order = rng.choice([order for order in u.orders if order.status in ("processed", "shipped")])
+    task = f"Cancel my order of the {order.variant.name} in {order.variant.color}."
+    return Draft(task, (Call("Shopping__list_orders", {}),), (Call("Shopping__cancel_order", {"order_id": order.id}),))
+
+
+def edit_contact(u: Universe, rng: random.Random) -> Draft:
+    """Change a phone number, by the contact's id."""
+    person = rng.choice(u.people)
+    phone = f"{person.phone[:3]}{rng.randrange(10**8, 10**9)}"
+    task = f"{person.name} has a new phone number, {phone}. Put it into my contacts."
+    writes = (
+        Call("Contacts__edit_contact", {"contact_id": person.id, "updates": {"phone": phone}}, same=("updates",)),
+    )
+    return Draft(task, _lookups([person]), writes)
+
+
+def save_flats(u: Universe, rng: random.Random) -> Draft:
+    """Save all flats of a town below a price that are not saved yet."""
+
+    def new(town: str, limit: float) -> list[Flat]:
+        return [flat for flat in u.flats if flat.town == town and flat.price < limit and not flat.saved]
+
+    limits = [(town, 50.0 * step + 20) for town in u.towns for step in range(9, 31)]
+    town, limit = rng.choice([(town, limit) for town, limit in limits if new(town, limit)])
+    task = f"Save every apartment in {town} that costs less than {limit:g} and is not among my saved ones yet."
+    reads = (Call("RentAFlat__search_apartments", {"location": town, "max_price": limit}),)
+    return Draft(
+        task, reads, tuple(Call("RentAFlat__save_apartment", {"apartment_id": flat.id}) for flat in new(town, limit))
+    )
+
+
+def order_ride(u: Universe, rng: random.Random) -> Draft:
+    """Order a cab to the place of an event, in time."""
+    event = rng.choice([event for event in u.events if event.begin > u.now + timedelta(days=1)])
+    start = f"Station {rng.choice(u.towns)}"
+    at = event.begin - timedelta(minutes=45)
+    task = (
+        f'Order a Van from {start} to the place of my event "{event.title}", exactly as its location is written, 45 '
+        "minutes before it begins."
+    )
+    ride = {
+        "start_location": start,
+        "end_location": event.location,
+        "service_type": "Van",
+        "ride_time": at.strftime(STAMP),
+    }
+    reads = (Call("Calendar__search_events", {"query": event.title}),)
+    return Draft(task, reads, (Call("Cabs__order_ride", ride, same=("start_location", "end_location")),))
+
+
+def _lookups(people: list[Person]) -> tuple[Call, ...]:
+    return tuple(Call("Contacts__search_contacts", {"query": person.name}) for person in people)
+
+
+def _named(*families: Family) -> dict[str, Family]:
+    return {family.__name__.replace("_", "-"): family for family in families}
+
+
+FAMILIES: dict[Kind, dict[str, Family]] = {
+    "search": _named(
+        *(job, reference, invoices, week, told_in_chats, told_in_messages, safest_flat),
+        *(cheapest, note, rides, attendee, asker),
+    ),
+    "execution": _named(
+        *(mail_two, reply, forward, delete_offers, move_event, chat, group),
+        *(buy, cancel_order, edit_contact, save_flats, order_ride),
+    ),
+}
+"""The families by name, of each kind."""
