@@ -397,6 +397,22 @@ def test_no_difference_is_said_too(make_row, solved, sentence):
     assert build(_rows(make_row, **solved), run={}).headline == f"No difference was found: {sentence}"
 
 
+def test_the_clearest_comparison_follows_one_that_found_no_difference(make_row):
+    solved = {"coder": 0, "expel": 0, "erl": 5, "facts": 12}
+    assert build(_rows(make_row, **solved), run={}, baseline="coder").headline == (
+        "No difference was found: ExpeL solved 0 of 60, coder 0 (exact McNemar p = 1.00)."
+        " The clearest of 3 comparisons, significant even with p times 3: facts solved 12 of 60, 12 more than coder"
+        " (0; exact McNemar p < 0.001)."
+    )
+
+
+def test_a_comparison_that_many_make_clear_by_chance_is_not_named(make_row):
+    solved = {"coder": 0, "expel": 0, "erl": 1, "facts": 6}  # p = 0.031 of three comparisons
+    assert build(_rows(make_row, **solved), run={}, baseline="coder").headline == (
+        "No difference was found: ExpeL solved 0 of 60, coder 0 (exact McNemar p = 1.00)."
+    )
+
+
 def test_another_baseline_is_named(make_row):
     rows = _rows(make_row, few_shot=10, expnote=41)
     assert "31 more than few-shot (10;" in build(rows, run={}, baseline="few-shot").headline

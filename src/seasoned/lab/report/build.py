@@ -302,7 +302,19 @@ def headline(summary: Summary) -> str:
     pair = summary.pair(baseline.name, method.name)
     if pair is None or not pair.n:
         return f"{label(method.name)} and {label(baseline.name)} have no test task in common: nothing to compare."
-    return _compared(method, baseline, pair)
+    sentence = _compared(method, baseline, pair)
+    return sentence if pair.p < ALPHA else sentence + _clearest(summary, baseline)
+
+
+def _clearest(summary: Summary, baseline: Condition) -> str:
+    """A sentence on the comparison with the smallest p, if it is significant after Bonferroni's correction."""
+    pairs = [(one, summary.pair(baseline.name, one.name)) for one in summary.conditions if one.name != baseline.name]
+    tested = [(one, pair) for one, pair in pairs if pair is not None and pair.n]
+    other, pair = min(tested, key=lambda one: one[1].p)
+    if pair.p * len(tested) >= ALPHA:
+        return ""
+    which = f"The clearest of {len(tested)} comparisons, significant even with p times {len(tested)}"
+    return f" {which}: {_compared(other, baseline, pair)}"
 
 
 def _compared(method: Condition, baseline: Condition, pair: Pair) -> str:
