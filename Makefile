@@ -33,10 +33,13 @@ demo: $(VENV)/.demo  ## install what the demo needs, then watch an agent learn (
 install: $(VENV)/.dev  ## install everything for working on Seasoned into .venv
 	@echo "Seasoned is installed: $(VENV)/bin/seasoned --help"
 
-# Without TLS and llguidance, which a model on this machine does not need and which the build would fetch from other hosts.
-native: $(VENV)/.dev  ## build llama.cpp for this processor instead of the wheel (needs CMake and a C++ compiler; some 20 minutes)
-	@CMAKE_ARGS="-DLLAMA_BUILD_BORINGSSL=OFF -DLLAMA_LLGUIDANCE=OFF" $(PIP) install --no-deps --force-reinstall \
-		--no-binary xllamacpp "xllamacpp==$$($(PY) -c 'from importlib.metadata import version; print(version("xllamacpp"))')"
+# Without TLS and llguidance, which a model on this machine does not need and which the build would fetch from other hosts;
+# without AMX, whose code crashes on some virtual machines.
+NO_AMX := $(if $(filter x86_64,$(shell uname -m)),-mno-amx-tile -mno-amx-int8)
+native: $(VENV)/.dev  ## build llama.cpp for this processor instead of the wheel (needs CMake and a C++ compiler; some 5 minutes)
+	@CFLAGS="$(NO_AMX)" CXXFLAGS="$(NO_AMX)" CMAKE_ARGS="-DLLAMA_BUILD_BORINGSSL=OFF -DLLAMA_LLGUIDANCE=OFF" \
+		$(PIP) install --no-cache-dir --no-deps --force-reinstall --no-binary xllamacpp \
+		"xllamacpp==$$($(PY) -c 'from importlib.metadata import version; print(version("xllamacpp"))')"
 
 test: $(VENV)/.dev  ## run all tests, on up to four cores
 	@$(PY) -m pytest -n auto --maxprocesses=4 --dist worksteal $(ARGS)
