@@ -9,8 +9,8 @@ import pytest
 from seasoned.errors import MissingExtraError
 from seasoned.lab.report import plots
 from seasoned.lab.report.build import build
-from seasoned.lab.report.drawing import BLUE, PALE
-from seasoned.lab.report.plots import FIGURES, Figure, audit_bars
+from seasoned.lab.report.figures import FIGURES
+from seasoned.lab.report.plots import audit_bars
 from seasoned.lab.report.summary import Run, Summary
 
 PLAIN = [plots.accuracy_bars, plots.learning_curve, plots.transitions_bars, plots.tokens_bars]
@@ -199,36 +199,6 @@ def test_pass_at_k_and_pass_hat_k(make_row):
     assert {"k, runs of a task", "1", "2", "3"} <= set(_texts(svg))
     assert len(re.findall(r'id="reliability-LineCollection', svg)) == 2  # the whiskers of both
     assert plots.reliability_lines(build(rows[::3], run={})) == ""
-
-
-def test_the_baseline_is_named_where_it_is_known():
-    figure = Figure("Against {baseline}", lambda summary: "", "")
-    assert figure.heading(build([], run={}, baseline="few-shot")) == "Against few-shot"
-    assert figure.heading(build([], run={}, baseline="")) == "Against the baseline"
-    assert figure.svg(build([], run={})) == ""
-
-
-def test_colours_that_a_dark_page_changes_have_names():
-    figure = Figure("x", lambda summary: f"<path style='fill: {PALE}; stroke: {BLUE}'/>", "")
-    assert figure.svg(build([], run={})) == f"<path style='fill: var(--pale, {PALE}); stroke: var(--blue, {BLUE})'/>"
-
-
-def test_every_plot_takes_any_summary_and_no_title_stands_twice(summary, retried_summary):
-    pytest.importorskip("matplotlib")
-    for given in (summary, retried_summary):
-        drawn = [figure.heading(given) for figure in FIGURES if figure.svg(given)]
-        assert {"Accuracy", "Tokens"} < set(drawn)
-        assert len(set(drawn)) == len(drawn)
-
-
-def test_heuristics_are_drawn_by_origin_and_against_trajectories(guided_summary):
-    pytest.importorskip("matplotlib")
-    drawn = [figure.title for figure in FIGURES if figure.svg(guided_summary)]
-    assert {"Heuristics from successes and failures", "Heuristics against trajectories"} < set(drawn)
-
-
-def test_what_is_counted_by_seed_fold_and_run_is_called_episodes():
-    assert not [figure.title for figure in FIGURES if "Numbers are tasks" in figure.caption]
 
 
 @pytest.fixture

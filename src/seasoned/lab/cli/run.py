@@ -9,7 +9,7 @@ import shlex
 import signal
 import sys
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib import resources
 from pathlib import Path
@@ -108,14 +108,10 @@ def run(
     if len(sweep) > 1:
         if directory is not None or as_json:
             raise ConfigError("a setting with several values makes several runs: without --resume, and without --json")
-        swept = [(label(chosen, settings), chosen_recipe(recipe, chosen, None, profile or "")) for chosen in sweep]
-        for name, one in swept:
-            tell(f"{name}:", err=True)
-            if dry_run:
-                _count(one, False)
-            else:
-                named_recipe = one.model_copy(update={"name": f"{one.name}-{name}"})
-                execute(named_recipe, None, store=store, runs=runs, until=until, quiet=quiet, on=on)
+        shared: dict[str, Any] = {"store": store, "runs": runs, "until": until, "quiet": quiet, "on": on}
+        swept = [(chosen_recipe(recipe, chosen, None, profile or ""), label(chosen, settings)) for chosen in sweep]
+        for one, name in swept:  # all recipes are checked before the first run
+            _one_of_several(one, name, dry_run, shared)
         return
     chosen = chosen_recipe(recipe, settings, directory, profile or "")
     if redo and directory is None:
@@ -125,6 +121,14 @@ def run(
         return
     shown: dict[str, Any] = {"quiet": quiet, "as_json": as_json}
     execute(chosen, directory, store=store, runs=runs, redo=redo or (), until=until, on=on, **shown)
+
+
+def _one_of_several(recipe: Recipe, name: str, dry_run: bool, shared: Mapping[str, Any]) -> None:
+    tell(f"{name}:", err=True)
+    if dry_run:
+        _count(recipe, False)
+    else:
+        execute(recipe.model_copy(update={"name": f"{recipe.name}-{name}"}), None, **shared)
 
 
 def execute(

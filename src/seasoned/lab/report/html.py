@@ -24,8 +24,8 @@ from seasoned.lab.report.episodes import (
     every_episode,
     views,
 )
+from seasoned.lab.report.figures import draw_figures
 from seasoned.lab.report.forms import Table, cost, duration, percent, signed
-from seasoned.lab.report.plots import figures
 from seasoned.lab.report.rows import EpisodeKey, Row
 from seasoned.lab.report.summary import Run, Spent, Summary
 from seasoned.lab.report.tables import FEW, PAGE, main_table, pairs_table
@@ -59,7 +59,7 @@ def render(
         calls: All model calls outside the agents' turns, shown likewise.
     """
     try:
-        drawn, missing = figures(summary), ""
+        drawn, missing = draw_figures(summary), ""
     except MissingExtraError as error:
         drawn, missing = [], f"There are no plots: {error}."
     chosen = set(choose_episodes(summary, rows))

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from seasoned.errors import ConfigError, DataError, MissingExtraError, SeasonedError
-from seasoned.lab.report import plots
 from seasoned.lab.report.attempt_tables import lessons_table, trials_table
+from seasoned.lab.report.figures import draw_figures
 from seasoned.lab.report.summary import Summary, parse_summary
 from seasoned.lab.report.tables import comparison_table, main_table
 from seasoned.lab.run.rundir import SUMMARY, read_rows, read_summary
@@ -204,7 +204,7 @@ class _Drawing:
 @lru_cache(maxsize=32)
 def _drawn(run: _Drawing) -> list[tuple[str, Markup, str]]:
     with _drawing:
-        return plots.figures(run.summary)
+        return draw_figures(run.summary)
 
 
 def _report_file(site: Site, run: Known) -> Path | None:
