@@ -64,8 +64,8 @@ docs-site: $(VENV)/.dev  ## build the docs site into build/site; a warning is an
 release: $(VENV)/.dev  ## build wheel and sdist into dist, check them, and try them in a bare environment
 	@$(PY) tools/release.py
 
-bench: $(VENV)/.dev  ## measure speed; prints a table and writes benchmarks/results.json
-	@$(PY) benchmarks/run.py
+bench: $(VENV)/.dev  ## measure speed for some 10 minutes; writes benchmarks/results.json and docs/speed.md
+	@$(PY) benchmarks/run.py --write $(ARGS)
 
 faults: $(VENV)/.dev  ## kill, fail, fill and crowd for some 20 minutes; writes benchmarks/faults.json and docs/reliability.md
 	@$(PY) benchmarks/faults.py --write $(ARGS)

@@ -29,14 +29,18 @@ DIM = 384
 _RULE = {"analysis": "a", "trigger": "customer NUMBER is refused a refund", "action": "look parcel NUMBER up first"}
 _TAUGHT = {"role": "assistant", "content": json.dumps(_RULE)}
 _FRESH = """
-import resource, sys, time
+import sys, time
+from pathlib import Path
 from seasoned.embed.hashing import HashingEmbedder
 from seasoned.memory import Memory
 before = time.perf_counter()
 with Memory(sys.argv[1], method="expnote", embedder=HashingEmbedder(int(sys.argv[2]))) as memory:
     memory.recall("refund order 17")
     taken = time.perf_counter() - before
-print(taken, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+# Not getrusage: its peak includes that of the process that started this one.
+status = Path("/proc/self/status")
+lines = status.read_text().splitlines() if status.exists() else []
+print(taken, *(line.split()[1] for line in lines if line.startswith("VmHWM")))
 """
 
 
@@ -102,7 +106,7 @@ def _first_recall(memory: Memory, size: int, sizes: Sizes) -> list[Figure]:
         command = [sys.executable, "-c", _FRESH, str(path), str(DIM)]
         output = subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()
         taken.append(float(output[0]))
-        rss.append(float(output[1]) / 1e3)
+        rss += [float(peak) / 1e3 for peak in output[1:]]
     return [
         Figure(f"search for a common word, {size:,} lessons", word, target=0.05),
         Figure(f"first recall of a process, {size:,} lessons with vectors", tuple(taken), unit="s", target=0.5),

@@ -5,12 +5,17 @@ Always holds: the same arguments give the same notes, texts and vectors.
 
 from __future__ import annotations
 
+import atexit
 import random
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from functools import cache
+from itertools import count
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
+
+from sqlalchemy import create_engine, make_url, text
 
 from seasoned.store.server import postgres_in
 from seasoned.store.sql import Store
@@ -21,6 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _PARTS = ("ba", "ce", "di", "fo", "gu", "ha", "je", "ki", "lo", "mu", "na", "pe", "ri", "so", "tu", "va", "we", "zi")
+_databases = count()
 _FEELINGS = ("joy", "fear", "anger", "sadness", "disgust", "shame", "guilt", "worry", "relief", "pride", "envy", "awe")
 
 
@@ -57,14 +63,30 @@ def unit_rows(n: int, dim: int) -> NDArray[np.float32]:
 
 @contextmanager
 def fresh_address(kind: str = "SQLite") -> Iterator[str]:
-    """The address of a store that is removed at the end: a file, or a server if the kind is Postgres.
+    """The address of a new store: a file that is removed at the end, or a database of one server for the program.
 
     Raises:
         MissingExtraError: when Postgres is not installed.
     """
-    with ExitStack() as stack:
-        folder = Path(stack.enter_context(TemporaryDirectory(prefix="seasoned-bench-")))
-        yield str(folder / "seasoned.db") if kind == "SQLite" else stack.enter_context(postgres_in(folder / "pg"))
+    if kind == "SQLite":
+        with TemporaryDirectory(prefix="seasoned-bench-") as folder:
+            yield str(Path(folder, "seasoned.db"))
+        return
+    server, name = make_url(_server()), f"bench{next(_databases)}"
+    engine = create_engine(server.set(drivername="postgresql+psycopg"), isolation_level="AUTOCOMMIT")
+    with engine.connect() as connection:
+        connection.execute(text(f"CREATE DATABASE {name}"))
+    engine.dispose()
+    yield server.set(database=name).render_as_string(hide_password=False)
+
+
+@cache
+def _server() -> str:
+    """The URL of a Postgres server that runs until the program ends, since each start takes seconds."""
+    stack = ExitStack()
+    atexit.register(stack.close)
+    folder = stack.enter_context(TemporaryDirectory(prefix="seasoned-bench-"))
+    return stack.enter_context(postgres_in(Path(folder) / "pg"))
 
 
 @contextmanager

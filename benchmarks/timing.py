@@ -9,7 +9,7 @@ import os
 import platform
 import statistics
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -144,6 +144,28 @@ def _cpu() -> str:
         lines = []
     models = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
     return models[0] if models else platform.processor() or platform.machine()
+
+
+def brief(value: float | None, unit: str) -> str:
+    """A number of a row of `plain` with three digits, and times in the unit that suits them."""
+    if value is None:
+        return ""
+    if unit == "s" and abs(value) < 1:
+        value, unit = (1e3 * value, "ms") if abs(value) >= 1e-3 else (1e6 * value, "µs")
+    return f"{value:,.0f} {unit}" if abs(value) >= 100 else f"{value:.3g} {unit}"
+
+
+def markdown(result: Mapping[str, Any]) -> str:
+    """A written result as a Markdown table, with its machine."""
+    lines = ["| what | median | best | target | reached |", "|---|---:|---:|---:|---|"]
+    for row in result["figures"]:
+        median = brief(row["median"], row["unit"]) or row["missing"]
+        best, target = brief(row["best"], row["unit"]), brief(row["target"], row["unit"])
+        lines.append(f"| {row['what']} | {median} | {best} | {target} | {row['reached']} |")
+    facts = result["machine"]
+    where = f"{facts['cpu']}, {facts['cores']} cores, Python {facts['python']}"
+    load = f"a load of {facts['load_before']} before and {facts['load_after']} after"
+    return "\n".join([*lines, "", f"Measured {result['at'][:10]} on {where}, with {load}.", ""])
 
 
 def table(figures: Sequence[Figure]) -> Table:

@@ -21,15 +21,21 @@ def bench(monkeypatch):
             del sys.modules[name]
 
 
-def test_everything_is_measured_shown_and_written(bench, tmp_path, capsys):
+def test_everything_is_measured_shown_and_written(bench, tmp_path, capsys, monkeypatch):
     out = tmp_path / "results.json"
-    assert bench.main(["--quick", "--out", str(out)]) == 0
+    page = tmp_path / "speed.md"
+    page.write_text(f"# Speed\n{bench.BEGIN}\nold\n{bench.END}\n## More\n", encoding="utf-8")
+    monkeypatch.setattr(bench, "PAGE", page)
+    assert bench.main(["--quick", "--write", "--out", str(out)]) == 0
     written = json.loads(out.read_text(encoding="utf-8"))
     assert written["quick"] is True
     assert written["machine"]["cores"] >= 1
     figures = {figure["what"]: figure for figure in written["figures"]}
     shown = capsys.readouterr().out
     assert len(figures) == len(written["figures"]) == 66
+    begins, table, ends = page.read_text(encoding="utf-8").partition(bench.markdown(written))
+    assert (begins, ends) == (f"# Speed\n{bench.BEGIN}\n", f"{bench.END}\n## More\n")
+    assert table.count("| ") > len(figures)
     for what, figure in figures.items():
         assert what in shown
         if figure["missing"]:
@@ -43,6 +49,30 @@ def test_everything_is_measured_shown_and_written(bench, tmp_path, capsys):
         f"core install: {what}" for what in ("its files", "the blocks they take on this disk", "packages")
     }
     assert figures["`import seasoned`, interpreter included"]["target"] == 0.15
+
+
+def test_speeds_page_has_the_last_measured_table(bench):
+    written = json.loads((FOLDER / "results.json").read_text(encoding="utf-8"))
+    page = (FOLDER.parent / "docs" / "speed.md").read_text(encoding="utf-8")
+    assert f"{bench.BEGIN}\n{bench.markdown(written)}{bench.END}" in page
+    assert written["quick"] is False
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "shown"),
+    [
+        (0.0000123, "s", "12.3 µs"),
+        (0.0024, "s", "2.4 ms"),
+        (0.4262, "s", "426 ms"),
+        (1.3824, "s", "1.38 s"),
+        (-0.0023, "s", "-2.3 ms"),
+        (6341.2, "texts/s", "6,341 texts/s"),
+        (1.333, "x", "1.33 x"),
+        (None, "s", ""),
+    ],
+)
+def test_a_page_shows_three_digits_in_the_unit_that_suits(bench, value, unit, shown):
+    assert sys.modules["timing"].brief(value, unit) == shown
 
 
 def test_an_unknown_group_is_refused_with_those_there_are(bench, tmp_path, capsys):
@@ -114,6 +144,20 @@ def test_a_cell_says_what_was_found_or_why_there_is_nothing(beside):
     cell = {"search": [0.002], "of_ten": 8.0, "size": 20, "wanted": 40, "why": {"jobs": "it runs no jobs"}}
     assert beside._searched(cell) == "2 ms (8.0 of the ten) (only 20: no time for more)"
     assert beside._part(cell, "jobs") == "it runs no jobs"
+
+
+def test_the_picture_shows_medians_without_the_client_and_what_is_not_offered(bench, tmp_path):
+    picture = program("benchmarks/picture.py")
+    ours = {"search": [0.002, 0.004, 0.003], "again": [0.02], "learn": [0.052, 0.054], "raw": [0.002, 0.003]}
+    other = {"search": [1.5], "again": [], "learn": [0.6], "raw": [0.1]}
+    assert picture.milliseconds(ours, "learn") == pytest.approx(50.5)
+    assert picture.milliseconds(other, "again") is None
+    figures = {"measured": {"Seasoned": {"100": ours}, "other 1.0": {"100": other}}, "machine": {"cores": 2}}
+    (tmp_path / "beside.json").write_text(json.dumps(figures), encoding="utf-8")
+    assert picture.main([str(tmp_path / "out.svg"), "--results", str(tmp_path / "beside.json")]) == 0
+    drawn = (tmp_path / "out.svg").read_text(encoding="utf-8")
+    for shown in ("with 100 lessons", "Seasoned", "other 1.0", ">3<", ">1,500<", ">50<", "not offered"):
+        assert shown in drawn
 
 
 @pytest.fixture

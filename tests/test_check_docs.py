@@ -42,12 +42,34 @@ def test_split_tells_blocks_from_prose() -> None:
     assert prose == [(1, "a"), (5, "b"), (10, "- c")]
 
 
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ('takes [1.6 ms](speed.md "recall")', ""),
+        ('takes [2 ms](../docs/speed.md "recall")', ""),
+        ('takes [1,617 µs](#figures "recall")', ""),
+        ('a process of [510 MB](speed.md "memory")', ""),
+        ('see [speed](speed.md), [a page](page.md "recall")', ""),
+        ('takes [1.7 ms](speed.md "recall")', "1.7 ms is 1.6 ms"),
+        ('takes [509 MB](speed.md "memory")', "509 MB is 510 MB"),
+        ('takes [1.6 ms](speed.md "recal")', "no figure 'recal'"),
+        ('takes [fast](speed.md "recall")', "a number with a unit"),
+    ],
+)
+def test_a_figure_of_a_page_is_the_last_measured_one(line: str, said: str) -> None:
+    figures = {"recall": {"unit": "s", "median": 0.001617}, "memory": {"unit": "MB", "median": 509.7}}
+    found = list(docs.check_figures("docs/a.md", f"a\n{line}\n", figures))
+    assert [one.partition(": ")[0] for one in found] == (["docs/a.md:2"] if said else [])
+    assert said in "".join(found)
+
+
 @given(st.text(alphabet="`~# \n[]()<>!:\\ax\u0637\U0001f642"))
 def test_parsers_take_any_text(text: str) -> None:
     blocks, prose = docs.split(text)
     fences = sum(2 for _ in blocks)
     assert len(prose) + sum(b.text.count("\n") for b in blocks) <= len(text.splitlines()) + fences
     docs.links(text)
+    list(docs.check_figures("a.md", text, {}))
     docs.anchors(text)
     list(docs.check_commands("a.md", text, {"a b": ""}))
 

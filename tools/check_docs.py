@@ -1,4 +1,4 @@
-"""Checks the links, commands and Python examples of the documents, and that no file names a private place.
+"""Checks the links, commands, speed figures and Python examples of the documents; no file may name a private place.
 
 Run it as `python tools/check_docs.py`; `--write` first writes the help of every command into docs/reference/cli.md,
 which is built with the documents and not committed.
@@ -9,6 +9,7 @@ Always holds: a check only reads, and reports sentences that begin with path and
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import re
 import subprocess
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parent.parent
 CLI_PAGE = "docs/cli.md"
+FIGURES = "benchmarks/results.json"
 HELP_PAGE = "docs/reference/cli.md"
 WIDTH = 100
 
@@ -35,6 +37,9 @@ _LINKS = (
     re.compile(r"^\s{0,3}\[[^\]]+\]:\s*<?([^\s>]+)"),  # [label]: target
     re.compile(r"\b(?:href|src)=[\"']([^\"']+)"),
 )
+_FIGURE = re.compile(r"\[([^\]]+)\]\((?:[\w./]*speed\.md|#[\w-]+)\s+\"([^\"]+)\"\)")
+_NUMBER = re.compile(r"([\d.,]+) (\S+)")
+_SCALES = {"µs": 1e6, "ms": 1e3}
 _INLINE_CODE = re.compile(r"(`+)(?!`).*?(?<!`)\1(?!`)")
 _SCHEME = re.compile(r"^(?:[a-zA-Z][a-zA-Z0-9+.-]*:|//)")
 _HEADING = re.compile(r"^\s{0,3}#{1,6}\s+(.*?)\s*#*\s*$")
@@ -159,6 +164,25 @@ def check_forbidden(path: str, text: str) -> Iterator[str]:
                 yield f"{path}:{number}: this line names {what} ({match[0]}); leave it out"
 
 
+def check_figures(page: str, markdown: str, figures: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
+    """Report each measured figure that differs from the last measurement, to the digits that the page gives.
+
+    A measured figure is a link to speed.md whose title is the figure's name: `[1.6 ms](speed.md "name of the figure")`.
+    """
+    for number, line in split(markdown)[1]:
+        for text, title in _FIGURE.findall(line):
+            figure, given = figures.get(title), _NUMBER.fullmatch(text)
+            if figure is None:
+                yield f"{page}:{number}: {FIGURES} has no figure {title!r}; name one of it"
+            elif given is None:
+                yield f"{page}:{number}: {text!r} should be a number with a unit, such as 1.6 ms"
+            else:
+                digits = len(given[1].partition(".")[2])
+                measured = figure["median"] * (_SCALES.get(given[2], 1) if figure["unit"] == "s" else 1)
+                if (right := f"{measured:,.{digits}f}") != given[1]:
+                    yield f"{page}:{number}: {text} is {right} {given[2]} in {FIGURES} ({title}); correct it"
+
+
 def check_commands(page: str, markdown: str, texts: Mapping[str, str]) -> Iterator[str]:
     """Report each command (not a group of them) that `page` does not name in full."""
     for name in texts:
@@ -239,6 +263,9 @@ def read(path: Path) -> str | None:
 
 def problems(root: Path, texts: Mapping[str, str] | None) -> Iterator[str]:
     """All problems under `root`; `texts` as from `help_texts`, or None to skip the commands."""
+    measured = root / FIGURES
+    rows = json.loads(measured.read_text(encoding="utf-8"))["figures"] if measured.is_file() else []
+    figures = {row["what"]: row for row in rows}
     for name in files(root):
         text = read(root / name)
         if text is None:
@@ -246,6 +273,7 @@ def problems(root: Path, texts: Mapping[str, str] | None) -> Iterator[str]:
         yield from check_forbidden(name, text)
         if name.endswith(".md"):
             yield from check_links(root, name, text)
+            yield from check_figures(name, text, figures)
             if name == "README.md" or name.startswith("docs/"):
                 yield from check_python(name, text)
     if texts is not None:

@@ -92,7 +92,8 @@ class Words:
         for lesson in lessons:
             for status in dict.fromkeys((lesson.status, "disabled", "deleted")):
                 place = status, said(lesson)
-                other = store.get_lesson(recent.get(place) or self._ids.get(place) or "")
+                known = recent.get(place) or self._ids.get(place)
+                other = store.get_lesson(known) if known else None
                 # A lesson changed since may have other words now.
                 if other is not None and other.status == status and said(other) == said(lesson):
                     equal[lesson.id] = other
@@ -171,7 +172,9 @@ def unite(pool: ExperiencePool, lessons: Sequence[Lesson], words: Words, near: M
     equal = words.find(pool.store, pool.scope, lessons)
     for lesson in lessons:
         place = lesson.status, said(lesson)
-        stored = equal.get(lesson.id) or pool.store.get_lesson(near.get(lesson.id, ""))
+        stored = equal.get(lesson.id)
+        if stored is None and lesson.id in near:
+            stored = pool.store.get_lesson(near[lesson.id])
         if stored is not None and stored.status != lesson.status:
             if who == "person" or not pool.taken_away(stored):
                 stored = None

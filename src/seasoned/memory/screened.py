@@ -89,11 +89,11 @@ class ScreenedPool(ExperiencePool):
             super().add(union.fresh, why=self._masking(why), who=who)
             for lesson, reason in union.again.values():
                 self.store.update_lesson(lesson, who=who, why=self._masking(f"{why}: {reason}" if why else reason))
-            return [stored for stored in map(self.store.get_lesson, union.ids) if stored is not None]
+            return self.store.get_lessons(union.ids)
 
     def confirm(self, lesson_ids: Sequence[str], attempts: Sequence[Trajectory], why: str) -> None:
         """Count more attempts as sources of a model's lessons; those that a person pinned or removed stay."""
-        stored = [lesson for lesson in map(self.store.get_lesson, lesson_ids) if lesson is not None]
+        stored = self.store.get_lessons(lesson_ids)
         kept = [each for each in stored if not each.pinned and each.status in ("active", "quarantined")]
         names = [attempt.id for attempt in attempts]
         with self._writing(more := [with_another(lesson, names, len(names)) for lesson in kept]):

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     Score = Callable[["_Part", NDArray[np.float32]], NDArray[np.float32]]
 
-ROUNDED = 20_000
+ROUNDED = 5_000
 """The least rows for which rounded rows are searched first; below, the exact search is as fast."""
 
 SEVERAL = 400_000
