@@ -1,8 +1,8 @@
 """Compares Seasoned with other memory products at the same work: `python benchmarks/beside.py --envs DIR`.
 
 Makes a virtual environment for each library in DIR (which needs pip and a network, once), runs `beside/work.py` in
-each, prints one table and writes beside.json. Always holds: all get the same texts, precomputed vectors and canned
-replies of one server on loopback; an empty cell says why; telemetry is off.
+each, prints one table and writes beside.json, and with --write the table of docs/speed.md. Always holds: all get the
+same texts, precomputed vectors and canned replies of one server on loopback; an empty cell says why; telemetry is off.
 """
 
 from __future__ import annotations
@@ -32,6 +32,8 @@ from seasoned.types import now
 
 Column = Mapping[str, Any]
 RESULTS = Path(__file__).with_name("beside.json")
+PAGE = Path(__file__).parent.parent / "docs" / "speed.md"
+BEGIN, END = "<!-- beside -->", "<!-- end of beside -->"
 WORK = Path(__file__).with_name("beside") / "work.py"
 DIM = 256
 _QUERIES, _FRESH = 20, 60
@@ -178,10 +180,25 @@ def _report(args: argparse.Namespace, results: dict[str, dict[str, Any]]) -> int
     facts = machine()
     result = {"at": now(), "quick": args.quick, "machine": facts, "table": lines, "measured": results}
     args.out.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
+    if args.write:
+        before, _, rest = PAGE.read_text(encoding="utf-8").partition(BEGIN)
+        PAGE.write_text(f"{before}{BEGIN}\n{markdown(result)}{END}{rest.partition(END)[2]}", encoding="utf-8")
     console = Console(width=None if sys.stdout.isatty() else 190)
     console.print(table)
     console.print(f"{facts['cpu']}, {facts['cores']} cores, Python {facts['python']}; written to {args.out}")
     return 0
+
+
+def markdown(result: Mapping[str, Any]) -> str:
+    """A written result as a Markdown table, with its machine."""
+    names, sizes = list(result["measured"]), {size for column in result["measured"].values() for size in column}
+    lines = [["what", *names], ["---"] * (len(names) + 1)]
+    lines += rows(result["measured"], sorted(int(size) for size in sizes if size.isdecimal()))
+    facts = result["machine"]
+    where = f"{facts['cpu']}, {facts['cores']} cores, Python {facts['python']}"
+    return "\n".join(
+        [*(f"| {' | '.join(line)} |" for line in lines), "", f"Measured {result['at'][:10]} on {where}.", ""]
+    )
 
 
 def rows(results: Mapping[str, Column], sizes: Sequence[int]) -> list[list[str]]:
@@ -194,13 +211,13 @@ def rows(results: Mapping[str, Column], sizes: Sequence[int]) -> list[list[str]]
 
     lines = [
         line("installed: size, packages", _installed),
-        line("import of what is used, without the interpreter", lambda c: _time(c.get("import"), "not measured")),
-        line("store", lambda c: _of(c, first, lambda cell: str(cell["store"]))),
+        line("import time, without the interpreter", lambda c: _time(c.get("import"), "not measured")),
+        line("stored in", lambda c: _of(c, first, lambda cell: str(cell["store"]))),
     ]
     for size in map(str, sizes):
         big = f"{int(size):,}"
         lines += [
-            line(f"fill with {big}, each, findable", lambda c, size=size: _of(c, size, _filled)),
+            line(f"fill with {big}, time for each, searchable", lambda c, size=size: _of(c, size, _filled)),
             line(f"top-10 of {big}", lambda c, size=size: _of(c, size, _searched)),
             line(
                 f"a text for the prompt, of {big}",
@@ -209,14 +226,15 @@ def rows(results: Mapping[str, Column], sizes: Sequence[int]) -> list[list[str]]
             line(f"add one among {big}", lambda c, size=size: _of(c, size, lambda cell: _part(cell, "add"))),
             line(f"add one and find it, {big}", lambda c, size=size: _of(c, size, lambda cell: _part(cell, "again"))),
             line(
-                f"learn from an attempt, {big} there, above the raw client", lambda c, size=size: _of(c, size, _learned)
+                f"learn from an attempt, {big} stored, above the raw client",
+                lambda c, size=size: _of(c, size, _learned),
             ),
-            line(f"memory with {big}, above the given", lambda c, size=size: _of(c, size, _memory)),
+            line(f"memory with {big}, above the input", lambda c, size=size: _of(c, size, _memory)),
         ]
     return [
         *lines,
         line("model calls to learn from an attempt, prompt tokens", lambda c: _of(c, first, _calls)),
-        line("64 jobs of 100 ms on 16 threads (ideal: 400 ms)", lambda c: _of(c, first, lambda d: _part(d, "jobs"))),
+        line("64 jobs of 100 ms on 16 threads (at best 400 ms)", lambda c: _of(c, first, lambda d: _part(d, "jobs"))),
     ]
 
 
@@ -265,7 +283,7 @@ def _time(seconds: Sequence[float] | None, missing: str = "") -> str:
     if not seconds:
         return missing
     taken = statistics.median(seconds)
-    for unit, scale, below in (("us", 1e6, 1e-3), ("ms", 1e3, 1.0)):
+    for unit, scale, below in (("µs", 1e6, 1e-3), ("ms", 1e3, 1.0)):
         if taken < below:
             return f"{taken * scale:.3g} {unit}" if taken * scale < 100 else f"{taken * scale:,.0f} {unit}"
     return f"{taken:.3g} s"
@@ -284,6 +302,7 @@ def _parse_args(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--here", action="store_true", help="Seasoned alone, with this Python and no environment")
     parser.add_argument("--quick", action="store_true", help="few repeats, to see that it works")
     parser.add_argument("--budget", type=float, default=120.0, help="seconds to fill one store; then fewer lessons")
+    parser.add_argument("--write", action="store_true", help="write the table of docs/speed.md")
     parser.add_argument("--out", type=Path, default=RESULTS, help="where the results go (default: %(default)s)")
     return parser.parse_args(arguments)
 

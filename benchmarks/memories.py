@@ -32,8 +32,8 @@ def figures(sizes: Sizes) -> list[Figure]:
     with _memory() as memory:
         number = count()
         one = seconds(lambda: memory.add(_text(number)), sizes.repeats, inner=10)
-        batch = [f"{next(number)} {text}" for text in texts(sizes.batch)]
-        many = seconds(lambda: memory.add(batch), sizes.repeats)
+        batch = texts(sizes.batch)
+        many = seconds(lambda: memory.add([f"{next(number)} {text}" for text in batch]), sizes.repeats)
         results = [
             Figure("memory: add one lesson, durable", one, target=1e-3),
             Figure(

@@ -2,7 +2,7 @@
 
 Each panel is one kind of work with the largest number of lessons that all libraries were measured with, on a
 logarithmic scale. Always holds: a bar is a median of measured samples; for work that a library does not do, the
-picture says "not offered".
+picture says "not offered", and for a library that failed, "could not run".
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _INK = "#1f2430"
+_LEAST = 0.3  # milliseconds at the left edge
 _PANELS = (("search", "find the nearest ten"), ("again", "add one, then find it"), ("learn", "learn from an attempt"))
 
 
@@ -46,7 +47,7 @@ def draw(measured: Mapping[str, Mapping[str, Any]], machine: Mapping[str, Any], 
     with rc_context({"svg.fonttype": "none", "svg.hashsalt": "seasoned", "font.family": ["sans-serif"]}):
         figure = Figure(figsize=(11, 2.9), facecolor="white", layout="constrained")
         for axes, (work, title) in zip(figure.subplots(1, 3, sharey=True), _PANELS, strict=True):
-            _panel(axes, {name: milliseconds(column[size], work) for name, column in measured.items()}, title)
+            _panel(axes, {name: column[size] for name, column in measured.items()}, work, title)
         heading = f"Milliseconds with {int(size):,} lessons stored, less is better"
         figure.suptitle(f"{heading} ({machine['cores']} cores, medians, without model time)", color=_INK, fontsize=11)
         figure.savefig(picture, format=picture.suffix[1:], metadata={"Date": None})
@@ -61,15 +62,18 @@ def milliseconds(cell: Mapping[str, Any], work: str) -> float | None:
     return 1e3 * statistics.median(one - bare for one, bare in zip(samples, client, strict=True))
 
 
-def _panel(axes: Axes, medians: Mapping[str, float | None], title: str) -> None:
+def _panel(axes: Axes, cells: Mapping[str, Mapping[str, Any]], work: str, title: str) -> None:
+    medians = {name: milliseconds(cell, work) for name, cell in cells.items()}
     most = max(value for value in medians.values() if value)
     axes.set_xscale("log")
-    axes.set_xlim(0.5, most * 12)
+    axes.set_xlim(_LEAST, most * 12)
     for place, (name, value) in enumerate(medians.items()):
         colour = BLUE if name == "Seasoned" else GREY
-        axes.barh(place, max(value or 0.5, 0.5), left=0, color=colour if value else "none", height=0.65)
-        shown = "not offered" if value is None else f"{value:,.0f}" if value >= 100 else f"{value:.2g}"
-        axes.text(1.25 * (value or 0.5), place, shown, va="center", color=_INK, fontsize=9)
+        width = max(value or _LEAST, _LEAST)
+        axes.barh(place, width, color=colour if value else "none", height=0.65)
+        missing = "could not run" if "failed" in cells[name] else "not offered"
+        shown = missing if value is None else f"{value:,.0f}" if value >= 100 else f"{value:.2g}"
+        axes.text(1.25 * width, place, shown, va="center", color=_INK, fontsize=9)
     axes.set_yticks(range(len(medians)), list(medians), color=_INK)
     axes.invert_yaxis()
     axes.set_title(title, color=_INK, fontsize=10)

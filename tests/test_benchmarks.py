@@ -135,6 +135,13 @@ def test_a_peer_that_fails_says_so_in_its_cells(beside, tmp_path, capsys):
     assert capsys.readouterr().err
 
 
+def test_speeds_page_has_the_last_table_beside_the_others(beside):
+    written = json.loads((FOLDER / "beside.json").read_text(encoding="utf-8"))
+    page = (FOLDER.parent / "docs" / "speed.md").read_text(encoding="utf-8")
+    assert f"{beside.BEGIN}\n{beside.markdown(written)}{beside.END}" in page
+    assert written["quick"] is False
+
+
 def test_beside_needs_to_be_told_where_its_environments_go(beside, capsys):
     assert beside.main([]) == 2
     assert "--envs" in capsys.readouterr().err
@@ -152,11 +159,21 @@ def test_the_picture_shows_medians_without_the_client_and_what_is_not_offered(be
     other = {"search": [1.5], "again": [], "learn": [0.6], "raw": [0.1]}
     assert picture.milliseconds(ours, "learn") == pytest.approx(50.5)
     assert picture.milliseconds(other, "again") is None
-    figures = {"measured": {"Seasoned": {"100": ours}, "other 1.0": {"100": other}}, "machine": {"cores": 2}}
+    columns = {"Seasoned": {"100": ours}, "other 1.0": {"100": other}, "broken": {"100": {"failed": "no module"}}}
+    figures = {"measured": columns, "machine": {"cores": 2}}
     (tmp_path / "beside.json").write_text(json.dumps(figures), encoding="utf-8")
     assert picture.main([str(tmp_path / "out.svg"), "--results", str(tmp_path / "beside.json")]) == 0
     drawn = (tmp_path / "out.svg").read_text(encoding="utf-8")
-    for shown in ("with 100 lessons", "Seasoned", "other 1.0", ">3<", ">1,500<", ">50<", "not offered"):
+    for shown in (
+        "with 100 lessons",
+        "Seasoned",
+        "other 1.0",
+        ">3<",
+        ">1,500<",
+        ">50<",
+        "not offered",
+        "could not run",
+    ):
         assert shown in drawn
 
 

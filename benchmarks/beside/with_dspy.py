@@ -59,9 +59,9 @@ def open_side(job: Job, given: Given, _option: str) -> Side:
         },
         jobs=jobs,
         why={
-            "add": "an index takes no further texts; it is built anew",
-            "again": "the same",
-            "recall": "it gives items",
+            "add": "builds a new index",
+            "again": "builds a new index",
+            "recall": "returns items",
         },
         notes={
             "fill": "an index built at once, not stored",

@@ -44,7 +44,7 @@ def open_side(job: Job, given: Given, option: str) -> Side:
         learn=learn,
         reply={"role": "assistant", "content": None, "tool_calls": calls},
         jobs=lambda work: RunnableLambda(work).batch(list(range(64)), config={"max_concurrency": 16}),
-        why={"recall": "it gives items"},
+        why={"recall": "returns items"},
         notes={
             "add": "store.put and store.batch",
             "search": "store.search",

@@ -75,7 +75,7 @@ def open_side(job: Job, given: Given, _option: str) -> Side:
         learn=learn,
         reply={"role": "assistant", "content": json.dumps(content)},
         close=memory.close,
-        why={"jobs": "it runs no jobs", "recall": "it gives items"},
+        why={"jobs": "it runs no jobs", "recall": "returns items"},
         notes={
             "fill": "through its vector store: Memory.add takes many, and adds them one by one",
             "add": "Memory.add(infer=False)",

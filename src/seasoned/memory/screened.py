@@ -83,12 +83,14 @@ class ScreenedPool(ExperiencePool):
         self._words.refresh(self.store, self.scope, super()._current_lessons())
         with self.store.transaction(self.scope):
             union = unite(self, screened, self._words, near, who)
-            again = [lesson for lesson, _ in union.again.values()]
-            if self.guard is not None:
-                self.guard([*union.fresh, *again])
-            super().add(union.fresh, why=self._masking(why), who=who)
+            repeated: dict[str, list[Lesson]] = {}
             for lesson, reason in union.again.values():
-                self.store.update_lesson(lesson, who=who, why=self._masking(f"{why}: {reason}" if why else reason))
+                repeated.setdefault(reason, []).append(lesson)
+            if self.guard is not None:
+                self.guard([*union.fresh, *(lesson for group in repeated.values() for lesson in group)])
+            super().add(union.fresh, why=self._masking(why), who=who)
+            for reason, group in repeated.items():
+                self.store.update_lessons(group, who=who, why=self._masking(f"{why}: {reason}" if why else reason))
             return self.store.get_lessons(union.ids)
 
     def confirm(self, lesson_ids: Sequence[str], attempts: Sequence[Trajectory], why: str) -> None:
