@@ -1,11 +1,16 @@
 """How a store is reached: files and servers, and what a connection is set to."""
 
 import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor, wait
 
 import pytest
-from sqlalchemy import event
+from sqlalchemy import create_engine, event, make_url, text
+from sqlalchemy.exc import OperationalError
 
 from seasoned.errors import MissingExtraError, StoreError
+from seasoned.store.connections import connections
+from seasoned.store.faults import translate
 from seasoned.store.sql import Store
 from seasoned.types import Lesson, Reply
 
@@ -95,3 +100,69 @@ def test_a_postgres_that_does_not_answer():
     ) as caught:
         Store("postgresql://me:secret@127.0.0.1:1/name")
     assert "secret" not in str(caught.value)
+
+
+@pytest.fixture
+def limited(postgres):
+    """The URL of a role that may have two connections to the server."""
+    owner = create_engine(make_url(postgres).set(drivername="postgresql+psycopg"))
+    role = f"few_{make_url(postgres).query['options'][-6:]}"
+    with owner.begin() as connection:
+        connection.execute(text(f"CREATE ROLE {role} LOGIN PASSWORD 'secret' CONNECTION LIMIT 2"))
+    yield make_url(postgres).set(drivername="postgresql+psycopg", username=role, password="secret")
+    with owner.begin() as connection:
+        connection.execute(text(f"DROP ROLE {role}"))
+    owner.dispose()
+
+
+def test_a_server_without_a_free_connection_is_waited_for(limited):
+    held, waiting = connections(limited, 30.0), connections(limited, 30.0)
+    first, second = held.connect(), held.connect()
+
+    def ask():
+        with waiting.connect() as connection:
+            return connection.exec_driver_sql("SELECT 7").scalar()
+
+    with ThreadPoolExecutor(1) as pool:
+        answer = pool.submit(ask)
+        assert not wait([answer], 0.5).done
+        first.detach()
+        first.close()
+        assert answer.result(20) == 7
+    second.close()
+    held.dispose()
+    waiting.dispose()
+
+
+def test_a_server_that_has_none_for_too_long_is_named_with_what_helps(limited):
+    held, waiting = connections(limited, 30.0), connections(limited, 0.1)
+    open_ones = [held.connect(), held.connect()]
+    with pytest.raises(OperationalError) as refused:
+        waiting.connect()
+    said = translate(refused.value, "postgresql://..", 0.1)
+    assert "too many connections at the server" in str(said)
+    assert "max_connections" in str(said)
+    for connection in open_ones:
+        connection.close()
+    held.dispose()
+    waiting.dispose()
+
+
+def test_a_process_never_has_more_than_ten_connections(postgres):
+    with Store(postgres) as store, ThreadPoolExecutor(32) as pool:
+        now, most, lock = [0], [0], threading.Lock()
+
+        def opened(*_):
+            with lock:
+                now[0] += 1
+                most[0] = max(most[0], now[0])
+
+        def closed(*_):
+            with lock:
+                now[0] -= 1
+
+        store._engine.dispose()
+        event.listen(store._engine, "connect", opened)
+        event.listen(store._engine, "close", closed)
+        assert list(pool.map(lambda n: store.lessons(f"s{n}"), range(200))) == [[]] * 200
+        assert 1 <= most[0] <= 10

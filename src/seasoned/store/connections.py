@@ -1,7 +1,8 @@
 """The address of a store, and the settings of each connection to it.
 
 Always holds: a write takes the lock at its start (`BEGIN IMMEDIATE`), so writers wait and none fails halfway; deleted
-data are overwritten; no message contains a password.
+data are overwritten; no message contains a password; a process has at most ten connections to a server, and waits if
+the server has no more.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
 from sqlalchemy.exc import ArgumentError, DisconnectionError
 
 from seasoned.errors import MissingExtraError, StoreError
+from seasoned.store.faults import crowded
 
 _IDLE = 5.0  # seconds after which a connection is checked before use
 
@@ -76,8 +78,8 @@ def connections(url: URL, timeout: float) -> Engine:
     try:
         engine = create_engine(
             url,
-            pool_size=32,
-            max_overflow=32,
+            pool_size=8,
+            max_overflow=2,
             pool_timeout=timeout,
             pool_use_lifo=True,
             connect_args={"connect_timeout": max(2, round(timeout))},
@@ -89,6 +91,17 @@ def connections(url: URL, timeout: float) -> Engine:
         dbapi.execute(f"SET lock_timeout = {round(timeout * 1000)}")
         dbapi.commit()
 
+    def connect(dialect: Any, _record: Any, args: Any, options: Any) -> Any:
+        deadline = time.monotonic() + timeout
+        while True:
+            try:
+                return dialect.connect(*args, **options)
+            except dialect.loaded_dbapi.OperationalError as error:
+                if not crowded(error) or time.monotonic() > deadline:
+                    raise
+            time.sleep(random.uniform(0.02, 0.2))
+
+    event.listen(engine, "do_connect", connect)
     event.listen(engine, "connect", set_up)
     event.listen(engine, "checkin", lambda _, record: record.info.update(idle_since=time.monotonic()))
     event.listen(engine, "checkout", _check_idle)

@@ -5,6 +5,7 @@ Always holds: no exception of sqlite3, psycopg or SQLAlchemy leaves the store, a
 
 from __future__ import annotations
 
+import re
 import sqlite3
 
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
@@ -47,6 +48,7 @@ _POSTGRES = {
     "57P": "was shut down while it was in use; start the server and try again",
 }
 
+_CROWDED = re.compile(r"too many (?:clients|connections)|connection slots")
 _DUPLICATE = ("CONSTRAINT_UNIQUE", "CONSTRAINT_PRIMARYKEY", "23505")
 _MISSING = ("CONSTRAINT_FOREIGNKEY", "23503")
 _LOCKED = ("BUSY", "LOCKED")
@@ -75,12 +77,19 @@ def translate(error: Exception, where: str, timeout: float) -> StoreError:
     for start, sentence in _SQLITE.items():
         if name.startswith(start):
             return StoreError(f"the store {where} {sentence}")
+    if not state and crowded(cause):  # a refused connection has no state
+        state = "53300"
     for start, sentence in _POSTGRES.items():
         if state.startswith(start):
             return StoreError(f"the store {where} {sentence}")
     if not state and not name and isinstance(error, DBAPIError) and not isinstance(cause, sqlite3.Error):
         return StoreError(f"the store {where} cannot be reached: {_first_line(cause)}; check the URL and the server")
     return StoreError(f"the store {where} refused: {_first_line(cause)} ({name or state or type(cause).__name__})")
+
+
+def crowded(error: BaseException) -> bool:
+    """Whether a Postgres server refused a connection because it has as many as it allows."""
+    return getattr(error, "sqlstate", None) == "53300" or bool(_CROWDED.search(str(error)))
 
 
 def _locked(where: str, timeout: float) -> StoreLockedError:
