@@ -28,6 +28,7 @@ from seasoned.lab.run.recipe import Recipe, make_recipe
 from seasoned.lab.run.settings import Limits
 from seasoned.llm.budget import Budget, Metered
 from seasoned.llm.openai import OpenAIChat
+from seasoned.llm.scripted import ScriptedModel
 from seasoned.methods.expnote import ExpNote
 from seasoned.pool import ExperiencePool
 from seasoned.store.sql import Store
@@ -69,10 +70,10 @@ def figures(sizes: Sizes) -> list[Figure]:
 def _single(sizes: Sizes, raw: openai.OpenAI, model: OpenAIChat, store: Store) -> list[Figure]:
     session = _session(model, store)
     kept = session.journaled("single")
-    prompt, number = _prompt(model), count()
+    prompt, number = emoji_prompt(), count()
 
     def plain() -> None:
-        _create(raw, _case(prompt, next(number)), max_tokens=80)
+        ask_raw(raw, prompt, next(number))
 
     def wrapped() -> None:
         kept.chat(_case(prompt, next(number)), max_tokens=80)
@@ -127,10 +128,15 @@ def _recipe(on: str = "thought") -> Recipe:
     return make_recipe({"name": "bench", "benchmark": {"name": "emoji", "symbols": "codes"}, "method": {"on": on}})
 
 
-def _prompt(model: OpenAIChat) -> list[Message]:
+def emoji_prompt() -> list[Message]:
     """The messages before a case of EMOJI, about 20."""
     benchmark = load_benchmark("emoji", {"symbols": "codes"}, seed=0)
-    return dialogue(_recipe(), benchmark, model, ()).preamble()
+    return dialogue(_recipe(), benchmark, ScriptedModel([]), ()).preamble()
+
+
+def ask_raw(raw: openai.OpenAI, prompt: Sequence[Message], number: int) -> None:
+    """Let the raw client ask for the thought of a case."""
+    _create(raw, _case(prompt, number), max_tokens=80)
 
 
 def _case(prompt: Sequence[Message], number: int) -> list[Message]:

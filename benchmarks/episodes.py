@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import json
 import time
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from calls import answering_model
+from calls import answering, answering_model, ask_raw, emoji_prompt
+from openai import OpenAI
 from samples import fresh_store
 from timing import Figure, Sizes, seconds
 
@@ -70,6 +72,9 @@ def threads(sizes: Sizes) -> list[Figure]:
         taken = seconds(partial(run_jobs, lambda _: time.sleep(one), range(64), at_once), max(5, sizes.repeats // 2))
         ideal = one * 64 / at_once
         results.append(Figure(f"64 jobs of {one * 1e3:g} ms on {at_once} threads", taken, target=1.05 * ideal))
+    for workers in (16, 64):
+        what = f"{sizes.calls * 25:,} calls of the raw client on {workers} threads, over the ideal (for comparison)"
+        results.append(Figure(what, tuple(_raw(workers, sizes) for _ in range(2)), unit="x"))
     for kind in ("SQLite", "Postgres"):
         for workers, target in ((16, 1.05), (64, 1.3)):
             what = f"{sizes.calls * 25:,} episodes of EMOJI on {workers} threads, {kind}, over the ideal"
@@ -80,6 +85,16 @@ def threads(sizes: Sizes) -> list[Figure]:
                 continue
             results.append(Figure(what, over, unit="x", target=target))
     return results
+
+
+def _raw(workers: int, sizes: Sizes) -> float:
+    """The time of calls of the raw client as a multiple of the ideal."""
+    with answering(sizes.job_seconds) as url, closing(OpenAI(base_url=url, api_key="none", max_retries=0)) as client:
+        ask = partial(ask_raw, client, emoji_prompt())
+        run_jobs(ask, range(workers), workers)  # opens the connections
+        began = time.perf_counter()
+        run_jobs(ask, range(sizes.calls * 25), workers)
+        return (time.perf_counter() - began) * workers / (sizes.calls * 25 * sizes.job_seconds)
 
 
 def _episodes(kind: str, workers: int, sizes: Sizes) -> float:

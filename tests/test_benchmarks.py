@@ -32,7 +32,7 @@ def test_everything_is_measured_shown_and_written(bench, tmp_path, capsys, monke
     assert written["machine"]["cores"] >= 1
     figures = {figure["what"]: figure for figure in written["figures"]}
     shown = capsys.readouterr().out
-    assert len(figures) == len(written["figures"]) == 66
+    assert len(figures) == len(written["figures"]) == 68
     begins, table, ends = page.read_text(encoding="utf-8").partition(bench.markdown(written))
     assert (begins, ends) == (f"# Speed\n{bench.BEGIN}\n", f"{bench.END}\n## More\n")
     assert table.count("| ") > len(figures)
