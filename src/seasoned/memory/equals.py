@@ -14,6 +14,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from seasoned.errors import SeasonedError
+from seasoned.store.filters import fold
+from seasoned.store.nearby import with_words
 from seasoned.text import all_words, prompt_line
 from seasoned.types import Lesson, Trajectory
 
@@ -101,11 +103,29 @@ class Words:
         return equal
 
 
-def _places(lessons: Iterable[Lesson]) -> dict[tuple[str, Said], str]:
-    places: dict[tuple[str, Said], str] = {}
+def with_same_words(store: Store, scope: str, lessons: Sequence[Lesson]) -> dict[str, Lesson]:
+    """As `Words.find`, but found by the database: lessons whose keys and texts differ in case only."""
+    folded = {lesson.id: fold(f"{lesson.key}\n{lesson.text}") for lesson in lessons}
+    found = with_words(store, scope, list(folded.values()))
+    stored = _first_places(found)
+    equal: dict[str, Lesson] = {}
     for lesson in lessons:
-        places.setdefault((lesson.status, said(lesson)), lesson.id)
+        states = ((status, said(lesson)) for status in dict.fromkeys((lesson.status, "disabled", "deleted")))
+        other = next((stored[place] for place in states if place in stored), None)
+        if other is not None:
+            equal[lesson.id] = other
+    return equal
+
+
+def _first_places(lessons: Iterable[Lesson]) -> dict[tuple[str, Said], Lesson]:
+    places: dict[tuple[str, Said], Lesson] = {}
+    for lesson in lessons:
+        places.setdefault((lesson.status, said(lesson)), lesson)
     return places
+
+
+def _places(lessons: Iterable[Lesson]) -> dict[tuple[str, Said], str]:
+    return {place: lesson.id for place, lesson in _first_places(lessons).items()}
 
 
 def near_ones(pool: ExperiencePool, lessons: Sequence[Lesson]) -> dict[str, str]:
@@ -156,7 +176,9 @@ class Union:
     ids: list[str] = field(default_factory=list)
 
 
-def unite(pool: ExperiencePool, lessons: Sequence[Lesson], words: Words, near: Mapping[str, str], who: Who) -> Union:
+def unite(
+    pool: ExperiencePool, lessons: Sequence[Lesson], equal: Mapping[str, Lesson], near: Mapping[str, str], who: Who
+) -> Union:
     """Find equal lessons among those to be added and in a pool; nothing is written.
 
     A lesson that a person removed is not added again by a model. A pinned lesson stays as it is.
@@ -164,12 +186,11 @@ def unite(pool: ExperiencePool, lessons: Sequence[Lesson], words: Words, near: M
     Args:
         pool: the pool to add them to.
         lessons: the screened lessons.
-        words: the pool's index, refreshed.
+        equal: stored lessons with equal words, by the ids of the given ones.
         near: the result of `near_ones` for them.
         who: the author. A person's words replace a model's.
     """
     union, new = Union(), dict[tuple[str, Said], int]()
-    equal = words.find(pool.store, pool.scope, lessons)
     for lesson in lessons:
         place = lesson.status, said(lesson)
         stored = equal.get(lesson.id)

@@ -12,12 +12,13 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from seasoned.errors import ConfigError, StoreError
-from seasoned.memory.equals import Words, near_ones, unite, with_another
+from seasoned.memory.equals import Words, near_ones, unite, with_another, with_same_words
 from seasoned.memory.holdout import drop_counts
 from seasoned.pool import ExperiencePool, Who
 from seasoned.pool.lineage import alone, trust_in
 from seasoned.pool.state import LessonsSeen
 from seasoned.protocols import Embedder
+from seasoned.store.nearby import Of
 from seasoned.store.sql import Store
 from seasoned.traces.conversation import said as spoken
 from seasoned.trust import Mask, flags, mask, mask_value
@@ -80,9 +81,12 @@ class ScreenedPool(ExperiencePool):
         several = [lessons] if isinstance(lessons, Lesson) else lessons
         screened = [self._screened(lesson, who) for lesson in several]
         near = near_ones(self, screened)
-        self._words.refresh(self.store, self.scope, super()._current_lessons())
+        in_database = self.nearby is not None
+        if not in_database:
+            self._words.refresh(self.store, self.scope, super()._current_lessons())
         with self.store.transaction(self.scope):
-            union = unite(self, screened, self._words, near, who)
+            equal = (with_same_words if in_database else self._words.find)(self.store, self.scope, screened)
+            union = unite(self, screened, equal, near, who)
             repeated: dict[str, list[Lesson]] = {}
             for lesson, reason in union.again.values():
                 repeated.setdefault(reason, []).append(lesson)
@@ -136,6 +140,12 @@ class ScreenedPool(ExperiencePool):
             return super().lessons(kind, status, key, query)
         ids = {lesson.id for lesson in self.store.lessons(self.scope, kind=kind, key=key, query=query)}
         return [lesson for lesson in super().lessons(kind, status, key) if lesson.id in ids]
+
+    def found_in_database(
+        self, text: str, k: int, kind: LessonKind | None, of: Of
+    ) -> list[tuple[Lesson, float]] | None:
+        """See `ExperiencePool.found_in_database`; the quarantine side, which is small, is searched in memory."""
+        return None if self.quarantine else super().found_in_database(text, k, kind, of)
 
     def _current_lessons(self) -> LessonsSeen:
         seen = super()._current_lessons()

@@ -15,8 +15,9 @@ from seasoned.errors import ConfigError, StoreError
 from seasoned.pool.state import Growing, Known, LessonsSeen, TasksSeen, lessons_now, tasks_now
 from seasoned.protocols import Embedder
 from seasoned.store.index import VectorIndex
+from seasoned.store.nearby import LEAST, Nearby, Of
 from seasoned.store.sql import Store
-from seasoned.store.vectors import digest
+from seasoned.store.vectors import digest, embed
 from seasoned.types import Lesson, LessonKind, LessonStatus, Trajectory, by_person
 
 if TYPE_CHECKING:
@@ -220,6 +221,8 @@ class ExperiencePool:
         Compares keys and texts. Missing vectors are computed once, in batches, and stored. Scores are inner products of
         unit vectors, in [-1, 1].
         """
+        if (found := self.found_in_database(text, k, kind, _words)) is not None:
+            return found
         index = self._index("lesson")
         if k <= 0 or not self._current_lessons().choose(kind, "active"):
             return []
@@ -237,6 +240,36 @@ class ExperiencePool:
             return [(state.by_id[i], score) for i, score in index.search(query, k, rows)]
 
         return index.compare(look, find)
+
+    def found_in_database(
+        self, text: str, k: int, kind: LessonKind | None, of: Of
+    ) -> list[tuple[Lesson, float]] | None:
+        """The active lessons nearest to a text by the text `of` them, if the database searches; None if memory does.
+
+        The database does in a scope of `nearby.LEAST` lessons or more, with Postgres and pgvector: no lesson and no
+        vector is held here then. Scores are right to three digits.
+        """
+        near = self.nearby
+        if near is None or self.embedder is None:
+            return None
+        if k <= 0:
+            return []
+        query: NDArray[np.float32] = embed(self.embedder, [text])[0]
+        near.fill(self.scope, of, self.embedder)
+        return near.nearest(self.scope, of, self.embedder, query, k, kind, "active")
+
+    @property
+    def nearby(self) -> Nearby | None:
+        """The database's search, if the scope is large enough for it."""
+        known = self._known
+        if known.nearby is None and self.embedder is not None and not self.store.in_transaction and not self.store.path:
+            with known.lock:
+                held = len(known.lessons.by_id)
+                large = held >= LEAST if known.lessons.change else self.store.has_lessons(self.scope, LEAST)
+                if large and self.store.nearby is not None:
+                    known.nearby, known.lessons = self.store.nearby, LessonsSeen()
+                    known.indexes.pop("lesson", None)
+        return known.nearby
 
     def nearest_trajectories(self, text: str, k: int, success: bool | None = None) -> list[tuple[Trajectory, float]]:
         """The trajectories whose tasks are nearest in meaning to a text; otherwise as `nearest_lessons`.

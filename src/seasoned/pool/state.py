@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from seasoned.store.index import VectorIndex
+    from seasoned.store.nearby import Nearby
 
 _Filter = tuple[LessonKind | None, LessonStatus | None]
 
@@ -98,6 +99,7 @@ class Known:
     tasks: TasksSeen = field(default_factory=TasksSeen)
     indexes: dict[str, VectorIndex] = field(default_factory=dict)
     collections: dict[Any, tuple[Any, int, int]] = field(default_factory=dict)  # with purges and counts
+    nearby: Nearby | None = None  # if the scope is so large that the database searches its lessons
     lock: threading.RLock = field(default_factory=threading.RLock)
 
 

@@ -8,11 +8,13 @@ leases, and vectors of bare texts, whose ids are digests. Only the owner sees ru
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from sqlalchemy import Connection, text
 
 from seasoned.errors import StoreError
 from seasoned.store.database import Database
+from seasoned.store.nearby import TABLES
 
 _ACCESS = "seasoned_access"
 _SCOPED = ("scopes", "trajectories", "lessons", "snapshots", "marks")
@@ -31,6 +33,7 @@ _RULES = {
     "vectors": "owner NOT IN ('lesson', 'trajectory') OR EXISTS (SELECT 1 FROM lessons WHERE lessons.id = vectors.id) "
     "OR EXISTS (SELECT 1 FROM trajectories WHERE trajectories.id = vectors.id)",
     "leases": "true",
+    **dict.fromkeys(TABLES, _OWN_NAMESPACE),
 }
 _OWNER_ONLY = ("runs", "episodes", "journal")
 
@@ -53,7 +56,7 @@ def allow(db: Database, role: str, namespaces: Sequence[str]) -> None:
             connection.execute(text(f"INSERT INTO {_ACCESS} (role, namespace) VALUES (:role, :namespace)"), row)
         quoted = connection.dialect.identifier_preparer.quote(role)
         schema = connection.execute(text("SELECT quote_ident(current_schema())")).scalar_one()
-        for name in _RULES:
+        for name in filter(partial(_exists, connection), _RULES):
             connection.execute(text(f"GRANT SELECT, INSERT, UPDATE, DELETE ON {name} TO {quoted}"))
         for name in (_ACCESS, "seasoned_version", *_OWNER_ONLY):  # of _OWNER_ONLY, it sees no row
             connection.execute(text(f"GRANT SELECT ON {name} TO {quoted}"))
@@ -61,11 +64,16 @@ def allow(db: Database, role: str, namespaces: Sequence[str]) -> None:
         connection.execute(text(f"GRANT USAGE ON ALL SEQUENCES IN SCHEMA {schema} TO {quoted}"))
 
 
+def _exists(connection: Connection, table: str) -> bool:
+    """Whether a table is there; those of `nearby` are made when they are needed."""
+    return connection.execute(text("SELECT to_regclass(:name)"), {"name": table}).scalar() is not None
+
+
 def _guard(connection: Connection) -> None:
     """Turn on row-level security for all tables."""
     statement = f"CREATE TABLE IF NOT EXISTS {_ACCESS} (role TEXT, namespace TEXT, PRIMARY KEY (role, namespace))"
     connection.execute(text(statement))
-    for name in (*_RULES, *_OWNER_ONLY):
+    for name in filter(partial(_exists, connection), (*_RULES, *_OWNER_ONLY)):
         connection.execute(text(f"ALTER TABLE {name} ENABLE ROW LEVEL SECURITY"))
         connection.execute(text(f"DROP POLICY IF EXISTS seasoned ON {name}"))
         rule = _RULES.get(name, "false").format(name)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +28,7 @@ from seasoned.store import versions as version_table
 from seasoned.store.body import clean_text, from_body
 from seasoned.store.database import Database
 from seasoned.store.filters import check_page, contain, equal, fold, short_name
+from seasoned.store.nearby import Nearby, open_nearby
 from seasoned.store.runs import RunRow
 from seasoned.store.trajectories import TaskText
 from seasoned.store.versions import Change, Difference, Snapshot
@@ -216,6 +218,17 @@ class Store(Database):
     def lessons_since(self, scope: str, change: int) -> list[Lesson]:
         """The scope's lessons written after this change (0: all), in order of insertion."""
         return lesson_table.of_scope(self, scope, change)
+
+    def has_lessons(self, scope: str, count: int) -> bool:
+        """Whether a scope has at least this many lessons, deleted ones included; reads no row of them."""
+        last = select(_l.seq).where(_l.scope == clean_text(scope)).order_by(_l.seq).offset(count - 1).limit(1)
+        with self._read() as connection:
+            return connection.execute(last).first() is not None
+
+    @cached_property
+    def nearby(self) -> Nearby | None:
+        """Search by meaning in the database itself; None if it is a file or has no pgvector."""
+        return open_nearby(self)
 
     def update_lesson(self, lesson: Lesson, *, who: str, why: str = "") -> Lesson:
         """Store one changed lesson as its next version; see `update_lessons`."""

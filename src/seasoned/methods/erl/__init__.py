@@ -18,7 +18,7 @@ from seasoned.jobs import run_jobs
 from seasoned.llm.window import LONG_TEXT, Cuts, is_roomy, room_for, said_of
 from seasoned.methods import check_least
 from seasoned.methods.attempts import NO_OUTCOME, TOO_LONG, UNUSABLE, sources_of, thoughts
-from seasoned.methods.erl.book import Book, as_block, as_item, as_line, fitting, trigger
+from seasoned.methods.erl.book import Book, as_block, as_item, as_line, fitting, origin, trigger
 from seasoned.methods.erl.heuristics import as_lesson, write_heuristic
 from seasoned.methods.expel.demonstrations import attempts_at
 from seasoned.methods.ranking import ROOM, rank, rank_each
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from seasoned.pool import ExperiencePool
 
 log = logging.getLogger(__name__)
+
+_FOUND = 100  # the least nearest lessons that are considered if the database searches
 
 Retrieve = Literal["llm", "embedding", "random", "all", "two-stage"]
 Outcomes = Literal["all", "success", "failure"]
@@ -213,8 +215,8 @@ class ERL:
         """
         if (progress is None) is (self.on == "thought"):
             return Guidance()
-        book, candidates = self._candidates(task, pool)
         thought = "" if progress is None else ", ".join(thoughts(progress))
+        book, candidates = self._candidates(task, pool, thought)
         chosen, flagged = self._choose(task, thought, pool, book, candidates)
         room = self.guidance_tokens if self.matched is None else guidance_tokens(self.matched.recall(task, pool))
         groups = fitting(self._groups(book, candidates, chosen, flagged, room), room, strict=self.matched is not None)
@@ -235,9 +237,20 @@ class ERL:
         """The part of a task's text that tasks are compared by."""
         return text if self.goal is None else self.goal(text)
 
-    def _candidates(self, task: Task, pool: ExperiencePool) -> tuple[Book, dict[str, Lesson]]:
-        """For each group of equal lessons one that may be recalled here, by the id of the group's first."""
-        book = pool.derived(Book, "heuristic")
+    def _candidates(self, task: Task, pool: ExperiencePool, thought: str = "") -> tuple[Book, dict[str, Lesson]]:
+        """For each group of equal lessons one that may be recalled here, by the id of the group's first.
+
+        If the database searches the pool, only the nearest lessons are considered, also for contradictions.
+        """
+        found = None
+        if self.retrieve in ("embedding", "two-stage"):
+            few = _FOUND + 4 * max(self.k, self.recall_first if self.retrieve == "two-stage" else 0)
+            near = (thought, trigger) if thought else (self._goal(task.text), origin)
+            found = pool.found_in_database(near[0], few, "heuristic", near[1])
+        if found is None:
+            book = pool.derived(Book, "heuristic")
+        else:
+            book = Book([lesson for lesson, _ in found], nearest_first=True)
         excluded = set() if self.same_task else attempts_at(task, pool)
         outcome = {"all": None, "success": True, "failure": False}[self.outcomes]
         if not excluded and outcome is None:

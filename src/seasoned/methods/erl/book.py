@@ -40,12 +40,13 @@ class Book:
     other threads may read meanwhile.
     """
 
-    def __init__(self, lessons: Sequence[Lesson]) -> None:
+    def __init__(self, lessons: Sequence[Lesson], nearest_first: bool = False) -> None:
         self.groups: list[list[Lesson]] = []
         self.firsts: dict[str, Lesson] = {}
         self._by_words: dict[tuple[str, str], int] = {}  # places in `groups`
         self._alike = AlikeIndex(ALIKE)
         self._sides: dict[frozenset[str], dict[Side, list[int]]] = {}  # groups by side, by their triggers' words
+        self._nearest_first = nearest_first  # the lessons came in the order of their nearness
         self._rows: NDArray[np.intp] | None = None  # rows of the firsts' tasks in the pool of this book
         self.add(lessons)
 
@@ -80,6 +81,8 @@ class Book:
         """
         if not lessons:
             return []
+        if self._nearest_first:
+            return list(lessons.values())[:k]
         if lessons is self.firsts and of is None:
             rows_before = self._rows
             new = self.groups[0 if rows_before is None else len(rows_before) :]

@@ -1,0 +1,258 @@
+"""Search by meaning inside a Postgres database with pgvector, for namespaces too large to hold in memory.
+
+The tables are made here, not by a migration, since their type needs the extension; all they hold can be computed again.
+Always holds: a lesson is found by its present text; vectors have half precision, so scores are right to three digits; a
+search sees the lessons of one scope only; an index (HNSW) is built once a scope has `LEAST` vectors, and before that
+all of them are compared.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import Connection, literal, select, text, tuple_
+
+from seasoned.errors import StoreError
+from seasoned.protocols import Embedder
+from seasoned.store import schema
+from seasoned.store.body import from_body
+from seasoned.store.faults import DATABASE_ERRORS
+from seasoned.store.vectors import digest, embed, get
+from seasoned.types import Lesson, LessonKind, LessonStatus
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from seasoned.store.sql import Store
+
+log = logging.getLogger(__name__)
+
+LEAST = 10_000
+"""The least lessons of a scope that are searched in the database, and the least vectors that get an index."""
+
+TABLES = ("nearby", "nearby_upto")
+
+_PAGE = 1024  # lessons read and embedded at once
+_VERSION = (0, 8)  # of pgvector: with iterative scans, an index finds k rows that also pass the filters
+_MARK = (
+    "INSERT INTO nearby_upto (scope, what, embedder, change) VALUES (:scope, :what, :embedder, :now) ON CONFLICT "
+    "(scope, what, embedder) DO UPDATE SET change = GREATEST(nearby_upto.change, excluded.change)"
+)
+_KNOWN = "SELECT lesson_id, digest FROM nearby WHERE what = :what AND embedder = :embedder AND lesson_id = ANY(:ids)"
+_l = schema.lessons.c
+
+Of = Callable[[Lesson], str]
+"""The text of a lesson that is compared: a module-level function, whose name marks its vectors."""
+
+
+class Nearby:
+    """The vectors of lessons in the database. Safe in threads; `open_nearby` makes it."""
+
+    def __init__(self, db: Store, home: str) -> None:
+        self._db, self._home = db, home  # the quoted schema of the extension
+        self._upto: dict[tuple[str, str, str], int] = {}
+
+    def fill(self, scope: str, of: Of, embedder: Embedder) -> None:
+        """Embed the lessons of a scope that were written since the last time, by any program.
+
+        Raises:
+            ContractError: when the embedder does not return finite float32 of shape (n, dim).
+        """
+        place = scope, _what(of), _name(embedder)
+        now, _ = self._db.changes(scope)
+        upto = self._upto[place] if place in self._upto else self._stored_upto(place)
+        if upto < now:
+            written = 0
+            for lessons in self._pages(scope, upto):
+                written += self._embed(place, lessons, of, embedder)
+            with self._db._write() as connection:
+                connection.execute(text(_MARK), {**_keys(place), "now": now})
+            if written:
+                try:
+                    self._index(place, embedder.dim)
+                except DATABASE_ERRORS as error:
+                    log.warning("an index could not be built, so searches compare all lessons: %s", error)
+        self._upto[place] = max(upto, now)
+
+    def nearest(
+        self,
+        scope: str,
+        of: Of,
+        embedder: Embedder,
+        query: NDArray[np.float32],
+        k: int,
+        kind: LessonKind | None,
+        status: LessonStatus,
+    ) -> list[tuple[Lesson, float]]:
+        """The k lessons of a scope whose vectors are nearest to a query's, best first, with their inner products."""
+        vector = f"{self._home}.halfvec({embedder.dim})"
+        distance = f"(n.place::{vector}) OPERATOR({self._home}.<#>) CAST(:query AS {vector})"
+        rows = (
+            f"SELECT l.id, l.body, -({distance}) AS score, l.seq FROM nearby n JOIN lessons l ON l.id = n.lesson_id "
+            f"WHERE {self._of((scope, _what(of), _name(embedder)), 'n.')} AND l.status = :status "
+            f"{'AND l.kind = :kind ' if kind else ''}ORDER BY {distance} LIMIT :k"
+        )
+        values = {"query": _literal(query), "k": k, "status": status} | ({"kind": kind} if kind else {})
+        with self._db._read() as connection:
+            found = connection.execute(text(rows), values).all()
+        found = sorted(found, key=lambda row: (-row.score, row.seq))
+        return [(from_body(Lesson, row.body, f"the lesson {row.id}"), float(row.score)) for row in found]
+
+    def _stored_upto(self, place: tuple[str, str, str]) -> int:
+        query = "SELECT change FROM nearby_upto WHERE scope = :scope AND what = :what AND embedder = :embedder"
+        with self._db._read() as connection:
+            return int(connection.execute(text(query), _keys(place)).scalar() or 0)
+
+    def _pages(self, scope: str, upto: int) -> Iterator[list[Lesson]]:
+        """The lessons written after a change, in pages."""
+        after = upto, 2**62
+        while True:
+            wanted = select(_l.id, _l.body, _l.change, _l.seq)
+            wanted = wanted.where(_l.scope == scope, tuple_(_l.change, _l.seq) > tuple_(*map(literal, after)))
+            with self._db._read() as connection:
+                rows = connection.execute(wanted.order_by(_l.change, _l.seq).limit(_PAGE)).all()
+            if not rows:
+                return
+            after = rows[-1].change, rows[-1].seq
+            yield [from_body(Lesson, row.body, f"the lesson {row.id}") for row in rows]
+
+    def _embed(self, place: tuple[str, str, str], lessons: Sequence[Lesson], of: Of, embedder: Embedder) -> int:
+        """Store the vectors of lessons whose texts have none; return how many."""
+        import numpy as np
+
+        texts = {lesson.id: of(lesson) for lesson in lessons if lesson.status != "deleted"}
+        digests = {i: digest(each) for i, each in texts.items()}
+        with self._db._read() as connection:
+            rows_known = connection.execute(text(_KNOWN), {**_keys(place), "ids": list(texts)}).all()
+        known = {row.lesson_id: row.digest for row in rows_known}
+        missing = [i for i, mark in digests.items() if known.get(i) != mark]
+        if not missing:
+            return 0
+        marks = [digests[i] for i in missing]
+        stored_ids, stored = get(self._db, "lesson", missing, embedder.name, marks, embedder.dim)
+        rows = dict(zip(stored_ids, stored, strict=True))
+        rest = [i for i in missing if i not in rows]
+        vectors = embed(embedder, [texts[i] for i in rest]) if rest else np.zeros((0, embedder.dim), dtype=np.float32)
+        rows.update(zip(rest, vectors, strict=True))
+        statement = (
+            "INSERT INTO nearby (lesson_id, scope, what, embedder, digest, place) "
+            f"SELECT id, :scope, :what, :embedder, :digest, CAST(:vector AS {self._home}.halfvec) "
+            "FROM lessons WHERE id = :id FOR KEY SHARE "  # it may have been deleted meanwhile
+            "ON CONFLICT (lesson_id, what, embedder) DO UPDATE SET digest = excluded.digest, place = excluded.place"
+        )
+        values = [{**_keys(place), "id": i, "digest": digests[i], "vector": _literal(rows[i])} for i in sorted(missing)]
+        with self._db._write() as connection:
+            connection.execute(text(statement), values)
+        return len(missing)
+
+    def _index(self, place: tuple[str, str, str], dim: int) -> None:
+        """Build the index of a scope that has grown large; other programs may write meanwhile."""
+        name = f"nearby_{hashlib.sha256(repr((*place, dim)).encode()).hexdigest()[:16]}"
+        where = self._of(place)
+        with self._db._connect(self._db._engine.execution_options(isolation_level="AUTOCOMMIT")) as connection:
+            valid = connection.execute(
+                text("SELECT indisvalid FROM pg_index WHERE indexrelid = to_regclass(:name)"), {"name": name}
+            ).scalar()
+            count = f"SELECT count(*) FROM (SELECT 1 FROM nearby WHERE {where} LIMIT {LEAST}) AS few"
+            if valid or (connection.execute(text(count)).scalar() or 0) < LEAST:
+                return
+            key = int.from_bytes(hashlib.sha256(name.encode()).digest()[:7], "big")
+            if not connection.execute(text("SELECT pg_try_advisory_lock(:key)"), {"key": key}).scalar():
+                return  # another program is building it
+            try:
+                log.info("building an index of the lessons in %s; this takes about 5 minutes for a million", place[0])
+                connection.execute(text("SET maintenance_work_mem = '512MB'"))
+                connection.execute(text(f"DROP INDEX IF EXISTS {name}"))  # one that was interrupted
+                vector = f"(place::{self._home}.halfvec({dim})) {self._home}.halfvec_ip_ops"
+                using = f"USING hnsw ({vector}) WITH (ef_construction = 100)"
+                connection.execute(text(f"CREATE INDEX CONCURRENTLY {name} ON nearby {using} WHERE {where}"))
+            finally:
+                connection.execute(text("RESET maintenance_work_mem"))
+                connection.execute(text("SELECT pg_advisory_unlock(:key)"), {"key": key})
+
+    def _of(self, place: tuple[str, str, str], alias: str = "") -> str:
+        """A condition with literals: with parameters, the planner could not tell that a partial index fits."""
+        names = ("scope", "what", "embedder")
+        quoted = ("'" + value.replace("'", "''") + "'" for value in place)
+        parts = (f"{alias}{name} = {value}" for name, value in zip(names, quoted, strict=True))
+        return " AND ".join(parts).replace(":", "\\:")  # a colon begins a parameter
+
+
+def open_nearby(db: Store) -> Nearby | None:
+    """Search inside this database; None if it is a file, or the server or the user's rights do not allow it."""
+    if db._sqlite:
+        return None
+    try:
+        with db._faults(), db._write() as connection:
+            home = _extension(connection)
+            if home is not None and connection.execute(text("SELECT to_regclass('nearby')")).scalar() is None:
+                _make_tables(connection, home)
+            allowed = home and connection.execute(text("SELECT has_table_privilege('nearby', 'INSERT')")).scalar()
+            return Nearby(db, home) if home is not None and allowed else None
+    except (StoreError, *DATABASE_ERRORS) as error:
+        log.info("lessons are searched in memory, since the database cannot: %s", error)
+        return None
+
+
+def _extension(connection: Connection) -> str | None:
+    """The quoted schema of pgvector, which is installed if it is there; None without a new enough one."""
+    installed = (
+        "SELECT extversion, quote_ident(nspname) AS home FROM pg_extension JOIN pg_namespace n ON n.oid = extnamespace "
+        "WHERE extname = 'vector'"
+    )
+    row = connection.execute(text(installed)).first()
+    if row is None:
+        there = text("SELECT 1 FROM pg_available_extensions WHERE name = 'vector'")
+        if connection.execute(there).first() is None:
+            return None
+        connection.execute(text("CREATE EXTENSION IF NOT EXISTS vector SCHEMA public"))
+        row = connection.execute(text(installed)).one()
+    version = tuple(int(part) for part in row.extversion.split(".")[:2] if part.isdecimal())
+    return str(row.home) if version >= _VERSION else None
+
+
+def _make_tables(connection: Connection, home: str) -> None:
+    connection.execute(
+        text(
+            "CREATE TABLE IF NOT EXISTS nearby (lesson_id TEXT REFERENCES lessons (id) ON DELETE CASCADE, scope TEXT "
+            f"NOT NULL, what TEXT, embedder TEXT, digest TEXT NOT NULL, place {home}.halfvec NOT NULL, "
+            "PRIMARY KEY (lesson_id, what, embedder))"
+        )
+    )
+    connection.execute(text("CREATE INDEX IF NOT EXISTS nearby_by_scope ON nearby (scope, what, embedder)"))
+    connection.execute(
+        text(
+            "CREATE TABLE IF NOT EXISTS nearby_upto (scope TEXT, what TEXT, embedder TEXT, change BIGINT NOT NULL, "
+            "PRIMARY KEY (scope, what, embedder))"
+        )
+    )
+    connection.execute(text("CREATE INDEX IF NOT EXISTS lessons_by_words ON lessons (scope, md5(folded))"))
+
+
+def with_words(db: Store, scope: str, folded: Sequence[str]) -> list[Lesson]:
+    """The lessons of a scope with exactly this key and text, apart from case (`folded` as in the table)."""
+    query = "SELECT id, body FROM lessons WHERE scope = :scope AND md5(folded) = ANY(:marks) ORDER BY seq"
+    marks = [hashlib.md5(each.encode(), usedforsecurity=False).hexdigest() for each in folded]
+    with db._read() as connection:
+        rows = connection.execute(text(query), {"scope": scope, "marks": marks}).all()
+    return [from_body(Lesson, row.body, f"the lesson {row.id}") for row in rows]
+
+
+def _keys(place: tuple[str, str, str]) -> dict[str, Any]:
+    return dict(zip(("scope", "what", "embedder"), place, strict=True))
+
+
+def _what(of: Of) -> str:
+    return of.__name__.strip("_")
+
+
+def _name(embedder: Embedder) -> str:
+    return f"{embedder.name}/{embedder.dim}"
+
+
+def _literal(vector: NDArray[np.float32]) -> str:
+    return f"[{','.join(map(repr, vector.tolist()))}]"
