@@ -16,6 +16,7 @@ from seasoned.store.access import allow
 from seasoned.store.nearby import open_nearby
 from seasoned.store.server import postgres_in
 from seasoned.store.sql import Store
+from seasoned.store.vectors import digest
 from seasoned.types import Lesson
 
 FRUIT = ("apple", "pear", "plum", "cherry", "fig", "lemon", "melon", "grape", "peach", "lime")
@@ -113,6 +114,29 @@ def test_a_large_scope_gets_an_index_once(pools):
             text("SELECT indisvalid, pg_get_indexdef(indexrelid) FROM pg_index WHERE indrelid = to_regclass('nearby')")
         ).all()
     assert [valid for valid, definition in indexes if " hnsw " in definition] == [True]
+
+
+def test_vectors_of_a_copied_store_are_not_computed_again(pools):
+    far, here = pools
+    here.nearest_lessons("plum", 1)
+    lessons = here.lessons()
+    far.store.put_vectors(
+        "lesson",
+        [lesson.id for lesson in lessons],
+        here.embedder.name,
+        here.vectors(lessons),
+        digests=[digest(f"{lesson.key}\n{lesson.text}") for lesson in lessons],
+    )
+    embedded = []
+
+    class Counting(HashingEmbedder):
+        def embed(self, texts):
+            embedded.extend(texts)
+            return super().embed(texts)
+
+    far.embedder = Counting(64)
+    assert names(far.nearest_lessons("plum", 3)) == names(here.nearest_lessons("plum", 3))
+    assert embedded == ["plum"]
 
 
 def test_an_embedder_that_breaks_its_contract_is_named(pools):

@@ -38,6 +38,7 @@ TABLES = ("nearby", "nearby_upto")
 
 _PAGE = 1024  # lessons read and embedded at once
 _VERSION = (0, 8)  # of pgvector: with iterative scans, an index finds k rows that also pass the filters
+_QUICKLY = text("SET LOCAL synchronous_commit TO off")  # what a power cut takes is computed again
 _MARK = (
     "INSERT INTO nearby_upto (scope, what, embedder, change) VALUES (:scope, :what, :embedder, :now) ON CONFLICT "
     "(scope, what, embedder) DO UPDATE SET change = GREATEST(nearby_upto.change, excluded.change)"
@@ -68,8 +69,9 @@ class Nearby:
         if upto < now:
             written = 0
             for lessons in self._pages(scope, upto):
-                written += self._embed(place, lessons, of, embedder)
+                written += self._embed(place, lessons, of, embedder, copied=not upto)
             with self._db._write() as connection:
+                connection.execute(_QUICKLY)
                 connection.execute(text(_MARK), {**_keys(place), "now": now})
             if written:
                 try:
@@ -120,8 +122,13 @@ class Nearby:
             after = rows[-1].change, rows[-1].seq
             yield [from_body(Lesson, row.body, f"the lesson {row.id}") for row in rows]
 
-    def _embed(self, place: tuple[str, str, str], lessons: Sequence[Lesson], of: Of, embedder: Embedder) -> int:
-        """Store the vectors of lessons whose texts have none; return how many."""
+    def _embed(
+        self, place: tuple[str, str, str], lessons: Sequence[Lesson], of: Of, embedder: Embedder, copied: bool
+    ) -> int:
+        """Store the vectors of lessons whose texts have none; return how many.
+
+        With `copied`, they may be in the table `vectors`, such as in a store that was copied from a file.
+        """
         import numpy as np
 
         texts = {lesson.id: of(lesson) for lesson in lessons if lesson.status != "deleted"}
@@ -132,9 +139,10 @@ class Nearby:
         missing = [i for i, mark in digests.items() if known.get(i) != mark]
         if not missing:
             return 0
-        marks = [digests[i] for i in missing]
-        stored_ids, stored = get(self._db, "lesson", missing, embedder.name, marks, embedder.dim)
-        rows = dict(zip(stored_ids, stored, strict=True))
+        rows: dict[str, NDArray[np.float32]] = {}
+        if copied:
+            marks = [digests[i] for i in missing]
+            rows.update(zip(*get(self._db, "lesson", missing, embedder.name, marks, embedder.dim), strict=True))
         rest = [i for i in missing if i not in rows]
         vectors = embed(embedder, [texts[i] for i in rest]) if rest else np.zeros((0, embedder.dim), dtype=np.float32)
         rows.update(zip(rest, vectors, strict=True))
@@ -146,6 +154,7 @@ class Nearby:
         )
         values = [{**_keys(place), "id": i, "digest": digests[i], "vector": _literal(rows[i])} for i in sorted(missing)]
         with self._db._write() as connection:
+            connection.execute(_QUICKLY)
             connection.execute(text(statement), values)
         return len(missing)
 
