@@ -52,11 +52,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def sentences(seed: int) -> Iterator[str]:
-    """Endless sentences of 12 English words."""
+    """Endless sentences of 12 English words, of which 9 belong to one of 500 topics, as the work of an agent has them."""
     rows = (json.loads(line) for line in OWN_TEXTS.read_text(encoding="utf-8").splitlines())
-    words, rng = sorted({word for row in rows for word in row["text"].lower().split()}), random.Random(seed)
+    words = sorted({word for row in rows for word in row["text"].lower().split()})
+    topics = [random.Random(topic).sample(words, 40) for topic in range(500)]
+    rng = random.Random(seed)
     while True:
-        yield " ".join(rng.choices(words, k=12))
+        yield " ".join((*rng.choices(rng.choice(topics), k=9), *rng.choices(words, k=3)))
 
 
 def _filled(where: str, count: int) -> dict[str, float]:

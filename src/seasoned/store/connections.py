@@ -89,7 +89,7 @@ def connections(url: URL, timeout: float) -> Engine:
 
     def set_up(dbapi: Any, _record: Any) -> None:
         dbapi.execute(f"SET lock_timeout = {round(timeout * 1000)}")
-        dbapi.execute("SET hnsw.ef_search = 200")  # for `nearby`; a server without pgvector ignores both
+        dbapi.execute("SET hnsw.ef_search = 100")  # for `nearby`; a server without pgvector ignores both
         dbapi.execute("SET hnsw.iterative_scan = 'strict_order'")
         dbapi.commit()
 

@@ -177,8 +177,9 @@ class Nearby:
                 connection.execute(text("SET maintenance_work_mem = '512MB'"))
                 connection.execute(text(f"DROP INDEX IF EXISTS {name}"))  # one that was interrupted
                 vector = f"(place::{self._home}.halfvec({dim})) {self._home}.halfvec_ip_ops"
-                using = f"USING hnsw ({vector}) WITH (ef_construction = 100)"
-                connection.execute(text(f"CREATE INDEX CONCURRENTLY {name} ON nearby {using} WHERE {where}"))
+                connection.execute(
+                    text(f"CREATE INDEX CONCURRENTLY {name} ON nearby USING hnsw ({vector}) WHERE {where}")
+                )
             finally:
                 connection.execute(text("RESET maintenance_work_mem"))
                 connection.execute(text("SELECT pg_advisory_unlock(:key)"), {"key": key})

@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-_FOUND = 100  # the least nearest lessons that are considered if the database searches
 
 Retrieve = Literal["llm", "embedding", "random", "all", "two-stage"]
 Outcomes = Literal["all", "success", "failure"]
@@ -244,7 +243,7 @@ class ERL:
         """
         found = None
         if self.retrieve in ("embedding", "two-stage"):
-            few = _FOUND + 4 * max(self.k, self.recall_first if self.retrieve == "two-stage" else 0)
+            few = 20 + 2 * max(self.k, self.recall_first if self.retrieve == "two-stage" else 0)
             near = (thought, trigger) if thought else (self._goal(task.text), origin)
             found = pool.found_in_database(near[0], few, "heuristic", near[1])
         if found is None:
