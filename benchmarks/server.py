@@ -52,7 +52,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def sentences(seed: int) -> Iterator[str]:
-    """Endless sentences of 12 English words, of which 9 belong to one of 500 topics, as the work of an agent has them."""
+    """Endless sentences of 12 English words, of which 9 belong to one of 500 topics, as in an agent's work."""
     rows = (json.loads(line) for line in OWN_TEXTS.read_text(encoding="utf-8").splitlines())
     words = sorted({word for row in rows for word in row["text"].lower().split()})
     topics = [random.Random(topic).sample(words, 40) for topic in range(500)]

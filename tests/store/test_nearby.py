@@ -116,6 +116,22 @@ def test_a_large_scope_gets_an_index_once(pools):
     assert [valid for valid, definition in indexes if " hnsw " in definition] == [True]
 
 
+def test_a_lesson_that_changes_while_it_is_embedded_is_found_by_its_new_text(pools):
+    far, _ = pools
+    far.nearest_lessons("plum", 1)
+    added = far.add(Lesson(kind="note", text="Zebras sleep standing"))[0]
+
+    class Slow(HashingEmbedder):
+        def embed(self, texts):
+            if "Zebras sleep standing" in texts:
+                far.update(added.model_copy(update={"text": "Otters hold hands"}), who="person")
+            return super().embed(texts)
+
+    far.embedder = Slow(64)
+    far.nearest_lessons("plum", 1)
+    assert names(far.nearest_lessons("otters that hold hands", 1)) == ["Otters hold hands"]
+
+
 def test_vectors_of_a_copied_store_are_not_computed_again(pools):
     far, here = pools
     here.nearest_lessons("plum", 1)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Connection, literal, select, text, tuple_
@@ -56,6 +56,7 @@ class Nearby:
     def __init__(self, db: Store, home: str) -> None:
         self._db, self._home = db, home  # the quoted schema of the extension
         self._upto: dict[tuple[str, str, str], int] = {}
+        self._indexed: set[tuple[str, str, str]] = set()
 
     def fill(self, scope: str, of: Of, embedder: Embedder) -> None:
         """Embed the lessons of a scope that were written since the last time, by any program.
@@ -67,13 +68,14 @@ class Nearby:
         now, _ = self._db.changes(scope)
         upto = self._upto[place] if place in self._upto else self._stored_upto(place)
         if upto < now:
-            written = 0
-            for lessons in self._pages(scope, upto):
-                written += self._embed(place, lessons, of, embedder, copied=not upto)
-            with self._db._write() as connection:
-                connection.execute(_QUICKLY)
-                connection.execute(text(_MARK), {**_keys(place), "now": now})
-            if written:
+            written, values = 0, list[dict[str, Any]]()
+            for page in self._pages(scope, upto):
+                if values:
+                    self._put(place, values, upto)
+                values = self._embedded(place, page, of, embedder, copied=not upto)
+                written += len(values)
+            self._put(place, values, now)
+            if written and place not in self._indexed:
                 try:
                     self._index(place, embedder.dim)
                 except DATABASE_ERRORS as error:
@@ -109,8 +111,8 @@ class Nearby:
         with self._db._read() as connection:
             return int(connection.execute(text(query), _keys(place)).scalar() or 0)
 
-    def _pages(self, scope: str, upto: int) -> Iterator[list[Lesson]]:
-        """The lessons written after a change, in pages."""
+    def _pages(self, scope: str, upto: int) -> Iterator[list[tuple[Lesson, int]]]:
+        """The lessons written after a change, with the change that wrote them, in pages."""
         after = upto, 2**62
         while True:
             wanted = select(_l.id, _l.body, _l.change, _l.seq)
@@ -120,43 +122,49 @@ class Nearby:
             if not rows:
                 return
             after = rows[-1].change, rows[-1].seq
-            yield [from_body(Lesson, row.body, f"the lesson {row.id}") for row in rows]
+            yield [(from_body(Lesson, row.body, f"the lesson {row.id}"), row.change) for row in rows]
 
-    def _embed(
-        self, place: tuple[str, str, str], lessons: Sequence[Lesson], of: Of, embedder: Embedder, copied: bool
-    ) -> int:
-        """Store the vectors of lessons whose texts have none; return how many.
+    def _embedded(
+        self, place: tuple[str, str, str], page: Sequence[tuple[Lesson, int]], of: Of, embedder: Embedder, copied: bool
+    ) -> list[dict[str, Any]]:
+        """The rows of lessons whose texts have no vector yet.
 
         With `copied`, they may be in the table `vectors`, such as in a store that was copied from a file.
         """
         import numpy as np
 
-        texts = {lesson.id: of(lesson) for lesson in lessons if lesson.status != "deleted"}
+        texts = {lesson.id: of(lesson) for lesson, _ in page if lesson.status != "deleted"}
         digests = {i: digest(each) for i, each in texts.items()}
         with self._db._read() as connection:
-            rows_known = connection.execute(text(_KNOWN), {**_keys(place), "ids": list(texts)}).all()
-        known = {row.lesson_id: row.digest for row in rows_known}
-        missing = [i for i, mark in digests.items() if known.get(i) != mark]
-        if not missing:
-            return 0
-        rows: dict[str, NDArray[np.float32]] = {}
-        if copied:
+            stored = connection.execute(text(_KNOWN), {**_keys(place), "ids": list(texts)}).all()
+        known = {row.lesson_id: row.digest for row in stored}
+        missing = sorted(i for i, mark in digests.items() if known.get(i) != mark)
+        vectors: dict[str, NDArray[np.float32]] = {}
+        if copied and missing:
             marks = [digests[i] for i in missing]
-            rows.update(zip(*get(self._db, "lesson", missing, embedder.name, marks, embedder.dim), strict=True))
-        rest = [i for i in missing if i not in rows]
-        vectors = embed(embedder, [texts[i] for i in rest]) if rest else np.zeros((0, embedder.dim), dtype=np.float32)
-        rows.update(zip(rest, vectors, strict=True))
+            vectors.update(zip(*get(self._db, "lesson", missing, embedder.name, marks, embedder.dim), strict=True))
+        rest = [i for i in missing if i not in vectors]
+        made = embed(embedder, [texts[i] for i in rest]) if rest else np.zeros((0, embedder.dim), dtype=np.float32)
+        vectors.update(zip(rest, made, strict=True))
+        change = {lesson.id: written for lesson, written in page}
+        return [
+            {**_keys(place), "id": i, "change": change[i], "digest": digests[i], "vector": _literal(vectors[i])}
+            for i in missing
+        ]
+
+    def _put(self, place: tuple[str, str, str], rows: Sequence[Mapping[str, Any]], upto: int) -> None:
+        """Store rows, and up to which change the scope is embedded."""
         statement = (
             "INSERT INTO nearby (lesson_id, scope, what, embedder, digest, place) "
             f"SELECT id, :scope, :what, :embedder, :digest, CAST(:vector AS {self._home}.halfvec) "
-            "FROM lessons WHERE id = :id FOR KEY SHARE "  # it may have been deleted meanwhile
+            "FROM lessons WHERE id = :id AND change = :change FOR KEY SHARE "  # it may have been changed meanwhile
             "ON CONFLICT (lesson_id, what, embedder) DO UPDATE SET digest = excluded.digest, place = excluded.place"
         )
-        values = [{**_keys(place), "id": i, "digest": digests[i], "vector": _literal(rows[i])} for i in sorted(missing)]
         with self._db._write() as connection:
             connection.execute(_QUICKLY)
-            connection.execute(text(statement), values)
-        return len(missing)
+            if rows:
+                connection.execute(text(statement), list(rows))
+            connection.execute(text(_MARK), {**_keys(place), "now": upto})
 
     def _index(self, place: tuple[str, str, str], dim: int) -> None:
         """Build the index of a scope that has grown large; other programs may write meanwhile."""
@@ -167,6 +175,8 @@ class Nearby:
                 text("SELECT indisvalid FROM pg_index WHERE indexrelid = to_regclass(:name)"), {"name": name}
             ).scalar()
             count = f"SELECT count(*) FROM (SELECT 1 FROM nearby WHERE {where} LIMIT {LEAST}) AS few"
+            if valid:
+                self._indexed.add(place)
             if valid or (connection.execute(text(count)).scalar() or 0) < LEAST:
                 return
             key = int.from_bytes(hashlib.sha256(name.encode()).digest()[:7], "big")
