@@ -44,6 +44,10 @@ _MARK = (
     "(scope, what, embedder) DO UPDATE SET change = GREATEST(nearby_upto.change, excluded.change)"
 )
 _KNOWN = "SELECT lesson_id, digest FROM nearby WHERE what = :what AND embedder = :embedder AND lesson_id = ANY(:ids)"
+_MORE_MEMORY = text(  # with the usual 64 MB, an index of more than some 50,000 takes several times as long
+    "SELECT set_config('maintenance_work_mem', '512MB', false) "
+    "WHERE pg_size_bytes(current_setting('maintenance_work_mem')) < pg_size_bytes('512MB')"
+)
 _l = schema.lessons.c
 
 Of = Callable[[Lesson], str]
@@ -184,7 +188,7 @@ class Nearby:
                 return  # another program is building it
             try:
                 log.info("building an index of the lessons in %s; this takes about 5 minutes for a million", place[0])
-                connection.execute(text("SET maintenance_work_mem = '512MB'"))
+                connection.execute(_MORE_MEMORY)
                 connection.execute(text(f"DROP INDEX IF EXISTS {name}"))  # one that was interrupted
                 vector = f"(place::{self._home}.halfvec({dim})) {self._home}.halfvec_ip_ops"
                 connection.execute(
