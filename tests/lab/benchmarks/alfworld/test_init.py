@@ -11,7 +11,7 @@ import pytest
 from seasoned.contracts import check_environment
 from seasoned.errors import ConfigError, DataError
 from seasoned.lab.benchmarks import alfworld
-from seasoned.lab.benchmarks.alfworld import check, load, read_words
+from seasoned.lab.benchmarks.alfworld import check, load, read_words, stand_in
 from seasoned.lab.benchmarks.alfworld.choices import NOTHING, after, begin, choices, noted
 from seasoned.lab.benchmarks.alfworld.env import command_of
 from seasoned.lab.benchmarks.alfworld.game import CATEGORIES, KINDS, read_game
@@ -370,3 +370,10 @@ def test_the_words():
 def test_with_a_notebook_they_are_noted():
     assert read_words(True) == WORDS._replace(trajectories=tuple(map(noted, WORDS.trajectories)))
     assert read_words(True).trajectories != WORDS.trajectories
+
+
+def test_an_estimate_refuses_what_the_run_would_refuse():
+    for refused in ({"focus": True}, {"max_steps": 0}):
+        with pytest.raises(ConfigError):
+            stand_in(refused, 3)
+    assert len(stand_in({"focus": True, "notebook": True}, 3).train) == 3

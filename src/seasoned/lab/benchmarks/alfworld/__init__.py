@@ -65,10 +65,7 @@ LEFT_OUT = ("movable", "Sliced")
 
 def load(options: Mapping[str, Any], *, seed: int) -> Benchmark:
     """Load ALFWorld; see `load_benchmark`."""
-    settings = check_options("alfworld", options, OPTIONS)
-    check_positive(settings, "max_steps", "timeout")
-    if settings["focus"] and not settings["notebook"]:
-        raise ConfigError("benchmark.focus needs the notebook: also set benchmark.notebook = true")
+    settings = _settings(options)
     engine = workers(settings["python"], settings["timeout"])
     root = find_root(settings["data"])
     tasks, source = _tasks(root, (settings["train_split"], settings["test_split"]))
@@ -91,9 +88,17 @@ def load(options: Mapping[str, Any], *, seed: int) -> Benchmark:
     )
 
 
+def _settings(options: Mapping[str, Any]) -> dict[str, Any]:
+    settings = check_options("alfworld", options, OPTIONS)
+    check_positive(settings, "max_steps", "timeout")
+    if settings["focus"] and not settings["notebook"]:
+        raise ConfigError("benchmark.focus needs the notebook: also set benchmark.notebook = true")
+    return settings
+
+
 def stand_in(options: Mapping[str, Any], count: int) -> Benchmark:
     """The benchmark without games and engine, with `count` tasks in each pool, to estimate the cost of a run."""
-    settings = check_options("alfworld", options, OPTIONS)
+    settings = _settings(options)
     room = "You are in the middle of a room. Looking quickly around you, you see nothing.\nYour task is to: "
 
     def tasks(pool: str) -> tuple[Task, ...]:
