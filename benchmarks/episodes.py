@@ -73,7 +73,7 @@ def threads(sizes: Sizes) -> list[Figure]:
         ideal = one * 64 / at_once
         results.append(Figure(f"64 jobs of {one * 1e3:g} ms on {at_once} threads", taken, target=1.05 * ideal))
     for workers in (16, 64):
-        what = f"{sizes.calls * 25:,} calls of the raw client on {workers} threads, over the ideal (for comparison)"
+        what = f"{sizes.calls * 25:,} calls of the raw client alone, {workers} threads, over the ideal"
         results.append(Figure(what, tuple(_raw(workers, sizes) for _ in range(2)), unit="x"))
     for kind in ("SQLite", "Postgres"):
         for workers, target in ((16, 1.05), (64, 1.3)):

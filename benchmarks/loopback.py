@@ -87,6 +87,12 @@ def _first_choice(form: Any) -> str:
         return ""
 
 
+class Server(ThreadingHTTPServer):
+    """A server that many threads may connect to at once."""
+
+    request_queue_size = 128
+
+
 def serve(server: ThreadingHTTPServer) -> None:
     """Print the port, and serve until standard input ends."""
     server.daemon_threads = True
@@ -97,4 +103,4 @@ def serve(server: ThreadingHTTPServer) -> None:
 
 
 if __name__ == "__main__":
-    serve(ThreadingHTTPServer(("127.0.0.1", 0), Chat))
+    serve(Server(("127.0.0.1", 0), Chat))
