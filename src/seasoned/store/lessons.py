@@ -95,6 +95,13 @@ def of_scope(db: Database, scope: str, change: int = -1) -> list[Lesson]:
     return read(db, query.order_by(_l.seq))
 
 
+def has(db: Database, scope: str, count: int) -> bool:
+    """Whether a scope has at least this many lessons."""
+    last = select(_l.seq).where(_l.scope == clean_text(scope)).order_by(_l.seq).offset(count - 1).limit(1)
+    with db._read() as connection:
+        return connection.execute(last).first() is not None
+
+
 def read(db: Database, query: Select[tuple[str, str]]) -> list[Lesson]:
     """The lessons that a query for ids and bodies returns."""
     with db._read() as connection:

@@ -221,9 +221,7 @@ class Store(Database):
 
     def has_lessons(self, scope: str, count: int) -> bool:
         """Whether a scope has at least this many lessons, deleted ones included; reads no row of them."""
-        last = select(_l.seq).where(_l.scope == clean_text(scope)).order_by(_l.seq).offset(count - 1).limit(1)
-        with self._read() as connection:
-            return connection.execute(last).first() is not None
+        return lesson_table.has(self, scope, count)
 
     @cached_property
     def nearby(self) -> Nearby | None:
