@@ -25,7 +25,7 @@ from programs import ROOT, start_seconds, weight
 from rich.console import Console
 from rich.table import Table
 from samples import texts
-from timing import machine
+from timing import machine, put_table
 
 from seasoned.embed.hashing import HashingEmbedder
 from seasoned.types import now
@@ -181,8 +181,7 @@ def _report(args: argparse.Namespace, results: dict[str, dict[str, Any]]) -> int
     result = {"at": now(), "quick": args.quick, "machine": facts, "table": lines, "measured": results}
     args.out.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
     if args.write:
-        before, _, rest = PAGE.read_text(encoding="utf-8").partition(BEGIN)
-        PAGE.write_text(f"{before}{BEGIN}\n{markdown(result)}{END}{rest.partition(END)[2]}", encoding="utf-8")
+        put_table(PAGE, BEGIN, markdown(result), END)
     console = Console(width=None if sys.stdout.isatty() else 190)
     console.print(table)
     console.print(f"{facts['cpu']}, {facts['cores']} cores, Python {facts['python']}; written to {args.out}")

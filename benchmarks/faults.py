@@ -26,7 +26,7 @@ import malformed
 from calls import answering
 from crowd import counted
 from samples import fresh_address
-from timing import machine
+from timing import machine, put_table
 
 from seasoned.errors import MissingExtraError, StoreError
 from seasoned.types import now
@@ -70,8 +70,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     args.out.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
     print(table(result))
     if args.write:
-        before, _, rest = PAGE.read_text(encoding="utf-8").partition(BEGIN)
-        PAGE.write_text(f"{before}{BEGIN}\n{table(result)}{END}{rest.partition(END)[2]}", encoding="utf-8")
+        put_table(PAGE, BEGIN, table(result), END)
     return 0 if all(row["ok"] for row in rows) else 1
 
 

@@ -22,7 +22,7 @@ import pages
 import parts
 import programs
 from rich.console import Console
-from timing import QUICK, Figure, Sizes, machine, markdown, table
+from timing import QUICK, Figure, Sizes, machine, markdown, put_table, table
 
 from seasoned.types import now
 
@@ -68,8 +68,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     console.print(f"{facts['cpu']}, {facts['cores']} cores, Python {facts['python']}; load {load} to {_load()}")
     console.print(f"written to {args.out}", soft_wrap=True)
     if args.write:
-        before, _, rest = PAGE.read_text(encoding="utf-8").partition(BEGIN)
-        PAGE.write_text(f"{before}{BEGIN}\n{markdown(result)}{END}{rest.partition(END)[2]}", encoding="utf-8")
+        put_table(PAGE, BEGIN, markdown(result), END)
     return 0
 
 

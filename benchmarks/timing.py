@@ -168,6 +168,12 @@ def markdown(result: Mapping[str, Any]) -> str:
     return "\n".join([*lines, "", f"Measured {result['at'][:10]} on {where}, with {load}.", ""])
 
 
+def put_table(page: Path, begin: str, table: str, end: str) -> None:
+    """Replace what is between two marks of a page by a table."""
+    before, _, rest = page.read_text(encoding="utf-8").partition(begin)
+    page.write_text(f"{before}{begin}\n{table}{end}{rest.partition(end)[2]}", encoding="utf-8")
+
+
 def table(figures: Sequence[Figure]) -> Table:
     """The figures as a table for the terminal."""
     shown = Table(title="Speed of Seasoned", title_justify="left", pad_edge=False)

@@ -8,7 +8,7 @@ from sqlalchemy import create_engine, make_url, text
 
 from seasoned import pool as pool_module
 from seasoned.embed.hashing import HashingEmbedder
-from seasoned.errors import ContractError
+from seasoned.errors import ContractError, StoreError
 from seasoned.memory import Memory
 from seasoned.pool import ExperiencePool
 from seasoned.store import nearby
@@ -153,6 +153,13 @@ def test_vectors_of_a_copied_store_are_not_computed_again(pools):
     far.embedder = Counting(64)
     assert names(far.nearest_lessons("plum", 3)) == names(here.nearest_lessons("plum", 3))
     assert embedded == ["plum"]
+
+
+def test_no_embedder_is_called_within_a_transaction(pools):
+    far, _ = pools
+    far.nearest_lessons("plum", 1)
+    with far.store.transaction(), pytest.raises(StoreError, match="outside transaction"):
+        far.nearest_lessons("plum", 1)
 
 
 def test_an_embedder_that_breaks_its_contract_is_named(pools):

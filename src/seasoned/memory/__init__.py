@@ -61,7 +61,36 @@ class Memory:
     """Records an agent's attempts, learns lessons from them, and recalls the relevant ones. Thread-safe.
 
     A memory is one namespace of a store; each process opens its own. `pool` has the attempts and lessons, `quarantine`
-    the flagged attempts and the lessons that wait for review.
+    the flagged attempts and the lessons that wait for review. The model is opened at its first use.
+
+    Args:
+        store: a file (created if missing), a postgresql:// address, or a store, which stays open.
+        method: the method that learns and recalls: a name for `seasoned.methods.make_method`, or an object.
+        llm: the model that learns and judges: "local" for the bundled one, another name for an OpenAI-compatible
+            server, a model, a client of OpenAI's or Anthropic's SDK, or a function that answers messages (see
+            `seasoned.llm.clients`). Without one, methods that need a model can only recall.
+        namespace: the name of the memory: an agent, a user, a project.
+        embedder: for search by meaning: a name for `seasoned.embed.embedder`, an embedder, or None. "auto" is
+            "static" if installed, else "hashing".
+        judge: let the model judge attempts with an unknown outcome. None: only if it learns automatically.
+        learn: "auto" learns in the background, "manual" only when `learn` is called. None is "auto" if there is a
+            model.
+        learn_budget: the daily limit of background learning, such as "$0.50" or "200k tokens"; None for no limit.
+        success_at: the least reward that counts as a success.
+        cap: the maximum number of characters of guidance.
+        secrets: patterns to mask before anything is stored; None for the patterns of `seasoned.trust.mask`.
+        holdout: the share of attempts without guidance, such as 0.1, so that `effect` can measure it.
+        withhold: the probability of leaving out a recalled lesson, to measure single lessons.
+        retire: "auto" disables lessons, or all guidance, if the evidence of harm is strong enough.
+        trust: the least trust that a lesson needs to be recalled without review: "page", "imported", "unchecked",
+            "checked" or "person"; see `seasoned.trust.lineage`. Other lessons are quarantined. With "page", a
+            lesson may come from an observation alone.
+        options: options of the method, such as `k=3`.
+
+    Raises:
+        ConfigError: when an argument has the wrong type or value.
+        MissingExtraError: when a library of the embedder is not installed.
+        StoreError: when the store cannot be opened.
     """
 
     def __init__(
@@ -84,37 +113,7 @@ class Memory:
         trust: TrustName = "imported",
         **options: Any,
     ) -> None:
-        """Open a memory. The model is opened at its first use.
-
-        Args:
-            store: a file (created if missing), a postgresql:// address, or a store, which stays open.
-            method: the method that learns and recalls: a name for `seasoned.methods.make_method`, or an object.
-            llm: the model that learns and judges: "local" for the bundled one, another name for an OpenAI-compatible
-                server, a model, a client of OpenAI's or Anthropic's SDK, or a function that answers messages (see
-                `seasoned.llm.clients`). Without one, methods that need a model can only recall.
-            namespace: the name of the memory: an agent, a user, a project.
-            embedder: for search by meaning: a name for `seasoned.embed.embedder`, an embedder, or None. "auto" is
-                "static" if installed, else "hashing".
-            judge: let the model judge attempts with an unknown outcome. None: only if it learns automatically.
-            learn: "auto" learns in the background, "manual" only when `learn` is called. None is "auto" if there is a
-                model.
-            learn_budget: the daily limit of background learning, such as "$0.50" or "200k tokens"; None for no limit.
-            success_at: the least reward that counts as a success.
-            cap: the maximum number of characters of guidance.
-            secrets: patterns to mask before anything is stored; None for the patterns of `seasoned.trust.mask`.
-            holdout: the share of attempts without guidance, such as 0.1, so that `effect` can measure it.
-            withhold: the probability of leaving out a recalled lesson, to measure single lessons.
-            retire: "auto" disables lessons, or all guidance, if the evidence of harm is strong enough.
-            trust: the least trust that a lesson needs to be recalled without review: "page", "imported", "unchecked",
-                "checked" or "person"; see `seasoned.trust.lineage`. Other lessons are quarantined. With "page", a
-                lesson may come from an observation alone.
-            options: options of the method, such as `k=3`.
-
-        Raises:
-            ConfigError: when an argument has the wrong type or value.
-            MissingExtraError: when a library of the embedder is not installed.
-            StoreError: when the store cannot be opened.
-        """
+        """See the class."""
         check_arguments(store, namespace, cap, success_at, secrets)
         check_shares(holdout, withhold, retire)
         if learn not in (None, "auto", "manual"):

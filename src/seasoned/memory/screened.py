@@ -81,11 +81,14 @@ class ScreenedPool(ExperiencePool):
         several = [lessons] if isinstance(lessons, Lesson) else lessons
         screened = [self._screened(lesson, who) for lesson in several]
         near = near_ones(self, screened)
-        in_database = self.nearby is not None
-        if not in_database:
+        nearby = self.nearby
+        if nearby is None:
             self._words.refresh(self.store, self.scope, super()._current_lessons())
         with self.store.transaction(self.scope):
-            equal = (with_same_words if in_database else self._words.find)(self.store, self.scope, screened)
+            if nearby is None:
+                equal = self._words.find(self.store, self.scope, screened)
+            else:
+                equal = with_same_words(nearby, self.scope, screened)
             union = unite(self, screened, equal, near, who)
             repeated: dict[str, list[Lesson]] = {}
             for lesson, reason in union.again.values():

@@ -250,7 +250,7 @@ class ExperiencePool:
         vector is held here then. Scores are right to three digits.
         """
         near = self.nearby
-        if near is None or self.embedder is None:
+        if near is None or self.embedder is None or self.store.in_transaction:
             return None
         if k <= 0:
             return []

@@ -16,7 +16,7 @@ from seasoned.store import schema
 from seasoned.store.body import clean_text, from_body, to_body
 from seasoned.store.database import Database, chunks
 from seasoned.store.faults import DuplicateRow
-from seasoned.store.filters import short_name
+from seasoned.store.filters import fold, short_name
 from seasoned.types import Lesson, now
 
 _l = schema.lessons.c
@@ -84,9 +84,14 @@ def lesson_row(lesson: Lesson, body: str) -> dict[str, Any]:
     """The columns of a lesson's row, except scope, change and seq."""
     names = ("id", "kind", "key", "category", "status", "importance", "pinned", "origin", "method", "version")
     row = {name: getattr(lesson, name) for name in (*names, "created", "updated")}
-    row["folded"] = f"{lesson.key}\n{lesson.text}".casefold()
+    row["folded"] = folded(lesson)
     row["body"] = body
     return row
+
+
+def folded(lesson: Lesson) -> str:
+    """A lesson's key and text without case, for searches."""
+    return fold(f"{short_name(lesson.key)}\n{lesson.text}")
 
 
 def of_scope(db: Database, scope: str, change: int = -1) -> list[Lesson]:

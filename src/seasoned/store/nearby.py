@@ -13,13 +13,14 @@ import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Connection, literal, select, text, tuple_
+from sqlalchemy import Connection, func, literal, select, text, tuple_
 
 from seasoned.errors import StoreError
 from seasoned.protocols import Embedder
 from seasoned.store import schema
 from seasoned.store.body import from_body
 from seasoned.store.faults import DATABASE_ERRORS
+from seasoned.store.lessons import folded, read
 from seasoned.store.vectors import digest, embed, get
 from seasoned.types import Lesson, LessonKind, LessonStatus
 
@@ -109,6 +110,12 @@ class Nearby:
             found = connection.execute(text(rows), values).all()
         found = sorted(found, key=lambda row: (-row.score, row.seq))
         return [(from_body(Lesson, row.body, f"the lesson {row.id}"), float(row.score)) for row in found]
+
+    def with_words(self, scope: str, lessons: Sequence[Lesson]) -> list[Lesson]:
+        """The lessons of a scope whose keys and texts differ from those of a given lesson in case only."""
+        marks = [hashlib.md5(folded(lesson).encode(), usedforsecurity=False).hexdigest() for lesson in lessons]
+        of_scope = select(_l.id, _l.body).where(_l.scope == scope, func.md5(_l.folded).in_(marks))
+        return read(self._db, of_scope.order_by(_l.seq))
 
     def _stored_upto(self, place: tuple[str, str, str]) -> int:
         query = "SELECT change FROM nearby_upto WHERE scope = :scope AND what = :what AND embedder = :embedder"
@@ -255,15 +262,6 @@ def _make_tables(connection: Connection, home: str) -> None:
         )
     )
     connection.execute(text("CREATE INDEX IF NOT EXISTS lessons_by_words ON lessons (scope, md5(folded))"))
-
-
-def with_words(db: Store, scope: str, folded: Sequence[str]) -> list[Lesson]:
-    """The lessons of a scope with exactly this key and text, apart from case (`folded` as in the table)."""
-    query = "SELECT id, body FROM lessons WHERE scope = :scope AND md5(folded) = ANY(:marks) ORDER BY seq"
-    marks = [hashlib.md5(each.encode(), usedforsecurity=False).hexdigest() for each in folded]
-    with db._read() as connection:
-        rows = connection.execute(text(query), {"scope": scope, "marks": marks}).all()
-    return [from_body(Lesson, row.body, f"the lesson {row.id}") for row in rows]
 
 
 def _keys(place: tuple[str, str, str]) -> dict[str, Any]:

@@ -28,7 +28,7 @@ from seasoned.store import versions as version_table
 from seasoned.store.body import clean_text, from_body
 from seasoned.store.database import Database
 from seasoned.store.filters import check_page, contain, equal, fold, short_name
-from seasoned.store.nearby import Nearby, open_nearby
+from seasoned.store.nearby import open_nearby
 from seasoned.store.runs import RunRow
 from seasoned.store.trajectories import TaskText
 from seasoned.store.versions import Change, Difference, Snapshot
@@ -220,13 +220,10 @@ class Store(Database):
         return lesson_table.of_scope(self, scope, change)
 
     def has_lessons(self, scope: str, count: int) -> bool:
-        """Whether a scope has at least this many lessons, deleted ones included; reads no row of them."""
+        """Whether a scope has at least this many lessons, deleted ones included."""
         return lesson_table.has(self, scope, count)
 
-    @cached_property
-    def nearby(self) -> Nearby | None:
-        """Search by meaning in the database itself; None if it is a file or has no pgvector."""
-        return open_nearby(self)
+    nearby = cached_property(open_nearby)
 
     def update_lesson(self, lesson: Lesson, *, who: str, why: str = "") -> Lesson:
         """Store one changed lesson as its next version; see `update_lessons`."""

@@ -46,14 +46,13 @@ def transfer(
         insights: of the old tasks; only active ones are used, the most important first.
         source_about: describes the old tasks in a few sentences.
         target_about: describes the new tasks.
-        examples: worked attempts at new tasks; none for the paper's variant without them.
+        examples: worked attempts at new tasks, or none.
         max_insights: the most adapted insights.
         max_tokens: of a reply.
         room: tokens that the examples may take together (a quarter of their characters).
 
     Returns:
-        New insights in the order of the reply, with the origin "transfer" and the importance of the originals. They are
-        in no pool yet. Empty if there are none to adapt, or the model gave none, which is logged.
+        New insights in no pool yet, in the reply's order, with the origin "transfer" and the originals' importance.
 
     Raises:
         LLMError: any error of the model, except for a reply of the wrong form.
@@ -62,7 +61,6 @@ def transfer(
     if not active:
         log.warning("there are no insights to adapt")
         return []
-
     values = {
         "source_about": prompt_line(source_about, 1000),
         "target_about": prompt_line(target_about, 1000),

@@ -92,14 +92,7 @@ def build(
     by_name = {name: [row for row in tested if row.condition == name] for name in names}
     all_attempts = {name: [row for row in attempts if row.condition == name] for name in names}
     sizes = measures.pool_sizes(lessons, training, sharing=True)
-    problems = {name: sum(len(pool.problems) for pool in pools if name in pool.conditions) for name in names}
-    conditions = tuple(
-        _condition(name, by_name[name], all_attempts[name], sizes.get(name), learning.get(name), problems[name])
-        for name in names
-    )
-    if experience is not None:
-        gathered = ({"experience": experience.get(one.name)} for one in conditions)
-        conditions = tuple(one.model_copy(update=changes) for one, changes in zip(conditions, gathered, strict=True))
+    conditions = _conditions(by_name, all_attempts, sizes, learning, pools, experience)
     steps = measures.step_statistics([row for name in names for row in all_attempts[name]], trajectories)
     heuristics = [lesson for lesson in lessons if lesson.kind == "heuristic"]
     verdicts = measures.judgements(training)
@@ -111,12 +104,8 @@ def build(
         remarks=(),
         conditions=conditions,
         pairs=(pairs := _pairs(by_name, baseline)),
+        transitions=_transitions(pairs, baseline),
         curve=_curve(rows, names, baseline),
-        transitions=tuple(
-            Transition(condition=pair.b, n=pair.n, ff=pair.neither, ft=pair.only_b, tt=pair.both, tf=pair.only_a)
-            for pair in pairs
-            if pair.a == baseline
-        ),
         efficiency=measures.efficiencies({one.name: one.accuracy for one in conditions}, baseline, lessons, training),
         cached_share=_cached_share(list(by_name.values())),
         lessons=measures.effects(tested, training, lessons, baseline),
@@ -124,21 +113,54 @@ def build(
         judgements=verdicts if verdicts.n else None,
         steps=steps,
         guidance=measures.by_guidance(tested, steps),
-        problems=tuple(
-            PoolProblems(conditions=pool.conditions, seed=pool.seed, fold=pool.fold, problems=pool.problems)
-            for pool in pools
-            if pool.problems
-        ),
+        problems=_problems(pools),
         gates=tuple(gates),
         probes=tuple(probes),
         training=_training(rows, training),
     )
     sentences = [*remarks(summary), *reply_remarks(trajectories), *learning_remark(learning, names)]
+    sentences += _empty_pools(pools)
+    return summary.model_copy(update={"headline": headline(summary), "remarks": (*sentences, *more_remarks)})
+
+
+def _conditions(
+    tested: Mapping[str, Sequence[Row]],
+    attempts: Mapping[str, Sequence[Row]],
+    sizes: Mapping[str, float],
+    learning: Mapping[str, Usage],
+    pools: Sequence[LearnedPool],
+    experience: Mapping[str, float] | None,
+) -> tuple[Condition, ...]:
+    """The conditions of the rows by condition; `attempts` has all trials."""
+    made = []
+    for name, rows in tested.items():
+        problems = sum(len(pool.problems) for pool in pools if name in pool.conditions)
+        one = _condition(name, rows, attempts[name], sizes.get(name), learning.get(name), problems)
+        made.append(one if experience is None else one.model_copy(update={"experience": experience.get(name)}))
+    return tuple(made)
+
+
+def _transitions(pairs: Sequence[Pair], baseline: str) -> tuple[Transition, ...]:
+    return tuple(
+        Transition(condition=pair.b, n=pair.n, ff=pair.neither, ft=pair.only_b, tt=pair.both, tf=pair.only_a)
+        for pair in pairs
+        if pair.a == baseline
+    )
+
+
+def _problems(pools: Sequence[LearnedPool]) -> tuple[PoolProblems, ...]:
+    return tuple(
+        PoolProblems(conditions=pool.conditions, seed=pool.seed, fold=pool.fold, problems=pool.problems)
+        for pool in pools
+        if pool.problems
+    )
+
+
+def _empty_pools(pools: Sequence[LearnedPool]) -> list[str]:
     places = [(pool.seed, pool.fold) for pool in pools]
-    sentences += [
+    return [
         empty_pool(pool.conditions, pool.seed, pool.fold, places, pool.problems) for pool in pools if not pool.lessons
     ]
-    return summary.model_copy(update={"headline": headline(summary), "remarks": (*sentences, *more_remarks)})
 
 
 def _order(tested: Sequence[Row], run: Run, baseline: str) -> list[str]:

@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-
 Retrieve = Literal["llm", "embedding", "random", "all", "two-stage"]
 Outcomes = Literal["all", "success", "failure"]
 
