@@ -244,10 +244,16 @@ class ExperiencePool:
     def found_in_database(
         self, text: str, k: int, kind: LessonKind | None, of: Of
     ) -> list[tuple[Lesson, float]] | None:
-        """The active lessons nearest to a text by the text `of` them, if the database searches; None if memory does.
+        """The active lessons nearest to a text, found by the database; None if this pool is searched in memory.
 
-        The database does in a scope of `nearby.LEAST` lessons or more, with Postgres and pgvector: no lesson and no
-        vector is held here then. Scores are right to three digits.
+        Postgres with pgvector searches scopes of `nearby.LEAST` lessons or more, so that no lesson and no vector is
+        held here. Scores are right to three digits.
+
+        Args:
+            text: the query.
+            k: the most lessons.
+            kind: only this kind; None for all.
+            of: returns the text of a lesson to compare with; a module-level function.
         """
         near = self.nearby
         if near is None or self.embedder is None or self.store.in_transaction:

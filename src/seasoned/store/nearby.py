@@ -39,7 +39,7 @@ TABLES = ("nearby", "nearby_upto")
 
 _PAGE = 1024  # lessons read and embedded at once
 _VERSION = (0, 8)  # of pgvector: with iterative scans, an index finds k rows that also pass the filters
-_QUICKLY = text("SET LOCAL synchronous_commit TO off")  # what a power cut takes is computed again
+_QUICKLY = text("SET LOCAL synchronous_commit TO off")  # rows lost in a power cut are computed again
 _MARK = (
     "INSERT INTO nearby_upto (scope, what, embedder, change) VALUES (:scope, :what, :embedder, :now) ON CONFLICT "
     "(scope, what, embedder) DO UPDATE SET change = GREATEST(nearby_upto.change, excluded.change)"
@@ -52,7 +52,7 @@ _MORE_MEMORY = text(  # with the usual 64 MB, an index of more than some 50,000 
 _l = schema.lessons.c
 
 Of = Callable[[Lesson], str]
-"""The text of a lesson that is compared: a module-level function, whose name marks its vectors."""
+"""Returns the text of a lesson to compare with. A module-level function: vectors are stored under its name."""
 
 
 class Nearby:
@@ -164,7 +164,7 @@ class Nearby:
         ]
 
     def _put(self, place: tuple[str, str, str], rows: Sequence[Mapping[str, Any]], upto: int) -> None:
-        """Store rows, and up to which change the scope is embedded."""
+        """Store rows, and the change up to which the scope is embedded."""
         statement = (
             "INSERT INTO nearby (lesson_id, scope, what, embedder, digest, place) "
             f"SELECT id, :scope, :what, :embedder, :digest, CAST(:vector AS {self._home}.halfvec) "
