@@ -34,7 +34,7 @@ from pathlib import Path
 from seasoned.embed.hashing import HashingEmbedder
 from seasoned.memory import Memory
 before = time.perf_counter()
-with Memory(sys.argv[1], method="expnote", embedder=HashingEmbedder(int(sys.argv[2]))) as memory:
+with Memory(sys.argv[1], embedder=HashingEmbedder(int(sys.argv[2]))) as memory:
     memory.recall("refund order 17")
     taken = time.perf_counter() - before
 # Not getrusage: its peak includes that of the process that started this one.

@@ -1,4 +1,4 @@
-"""Search inside a real Postgres with pgvector: what is found, and that it is what a search in memory finds."""
+"""Search in large scopes, by pgvector or beside a SQLite file: it finds what a search in memory finds."""
 
 import tempfile
 from pathlib import Path
@@ -10,10 +10,11 @@ from seasoned import pool as pool_module
 from seasoned.embed.hashing import HashingEmbedder
 from seasoned.errors import ContractError, StoreError
 from seasoned.memory import Memory
+from seasoned.memory.screened import ScreenedPool
 from seasoned.pool import ExperiencePool
+from seasoned.store import lessons as lesson_table
 from seasoned.store import nearby
 from seasoned.store.access import allow
-from seasoned.store.nearby import open_nearby
 from seasoned.store.server import postgres_in
 from seasoned.store.sql import Store
 from seasoned.store.vectors import digest
@@ -38,7 +39,7 @@ def small(monkeypatch):
     """Sizes so small that these tests reach them."""
     monkeypatch.setattr(nearby, "LEAST", 20)
     monkeypatch.setattr(pool_module, "LEAST", 20)
-    monkeypatch.setattr(nearby, "_PAGE", 7)
+    monkeypatch.setattr(lesson_table, "PAGE", 7)
 
 
 def heuristics(texts=RULES):
@@ -48,15 +49,40 @@ def heuristics(texts=RULES):
     ]
 
 
+class InMemory(ExperiencePool):
+    nearby = None
+
+
+class ScreenedInMemory(ScreenedPool):
+    nearby = None
+
+
+@pytest.fixture(params=["Postgres", "SQLite"])
+def address(request, tmp_path):
+    return request.getfixturevalue("postgres") if request.param == "Postgres" else str(tmp_path / "far.db")
+
+
 @pytest.fixture
-def pools(postgres, tmp_path):
-    """The same lessons in a pool that the database searches and in one in memory."""
-    with Store(postgres) as far, Store(tmp_path / "a.db") as here:
-        made = [ExperiencePool(store, "memory/a", embedder=HashingEmbedder(64)) for store in (far, here)]
+def pools(address, tmp_path):
+    """The same lessons in a pool that the store searches and in one in memory."""
+    with Store(address) as far, Store(tmp_path / "a.db") as here:
+        made = [
+            pool(store, "memory/a", embedder=HashingEmbedder(64))
+            for pool, store in ((ExperiencePool, far), (InMemory, here))
+        ]
         lessons = heuristics()
         for pool in made:
             pool.add(lessons)
         yield made
+
+
+@pytest.fixture
+def in_postgres(postgres):
+    """A pool that Postgres searches."""
+    with Store(postgres) as store:
+        pool = ExperiencePool(store, "memory/a", embedder=HashingEmbedder(64))
+        pool.add(heuristics())
+        yield pool
 
 
 def names(found):
@@ -71,7 +97,6 @@ def test_the_database_finds_what_a_search_in_memory_finds(pools):
             assert [score for _, score in found] == pytest.approx([score for _, score in right], abs=2e-3)
             assert (kind == "note") == (found == [])
     assert far.nearby is not None
-    assert here.nearby is None
     assert not far._known.lessons.by_id
     assert far.nearest_lessons("plum", 0) == []
 
@@ -90,22 +115,22 @@ def test_a_lesson_is_found_by_its_present_text_while_it_is_active(pools):
     assert "Zebras sleep standing" not in names(far.nearest_lessons("zebras that sleep", 40))
 
 
-def test_other_scopes_embedders_and_programs(pools, postgres):
+def test_other_scopes_embedders_and_programs(pools, address):
     far, _ = pools
     assert len(far.nearest_lessons("plum", 40)) == 40
     other = ExperiencePool(far.store, "memory/b", embedder=HashingEmbedder(64))
     other.add(heuristics([f"{rule} in winter" for rule in RULES]))
     assert all(each.endswith("in winter") for each in names(other.nearest_lessons("plum", 40)))
     assert not any(each.endswith("in winter") for each in names(far.nearest_lessons("plum", 40)))
-    with Store(postgres) as again:
+    with Store(address) as again:
         wide = ExperiencePool(again, "memory/a", embedder=HashingEmbedder(128))
         assert len(wide.nearest_lessons("plum", 3)) == 3
         wide.add(Lesson(kind="note", key="z", text="Zebras sleep standing"))
     assert names(far.nearest_lessons("zebras that sleep", 1)) == ["Zebras sleep standing"]
 
 
-def test_a_large_scope_gets_an_index_once(pools):
-    far, _ = pools
+def test_a_large_scope_gets_an_index_once(in_postgres):
+    far = in_postgres
     far.nearest_lessons("plum", 1)
     far.add(Lesson(kind="note", text="Zebras sleep standing"))
     far.nearest_lessons("plum", 1)
@@ -172,26 +197,27 @@ def test_an_embedder_that_breaks_its_contract_is_named(pools):
 
 
 @pytest.fixture
-def memories(postgres, tmp_path):
+def memories(address, tmp_path, monkeypatch):
     with (
-        Memory(postgres, embedder=HashingEmbedder(64)) as far,
+        Memory(address, embedder=HashingEmbedder(64)) as far,
         Memory(tmp_path / "a.db", embedder=HashingEmbedder(64)) as here,
     ):
+        here.pool.__class__ = ScreenedInMemory
         for memory in (far, here):
             memory.add(RULES)
         yield far, here
 
 
-def test_a_memory_recalls_the_same_from_the_database_and_holds_nothing(memories, postgres):
+def test_a_memory_recalls_the_same_from_a_large_store_and_holds_nothing(memories, address):
     _, here = memories
-    with Memory(postgres, embedder=HashingEmbedder(64)) as fresh:
+    with Memory(address, embedder=HashingEmbedder(64)) as fresh:
         for query in QUERIES:
             assert {x.text for x in fresh.recall(query).lessons} == {x.text for x in here.recall(query).lessons}
         assert not fresh.pool._known.lessons.by_id
         assert not fresh.pool._known.indexes
 
 
-def test_equal_lessons_become_one_in_the_database_too(memories):
+def test_equal_lessons_become_one_in_a_large_store_too(memories):
     far, _ = memories
     assert far.pool.nearby is not None
     again = far.add([RULES[3].upper(), "Something new"])
@@ -210,7 +236,7 @@ def test_contradicting_lessons_come_together(memories):
 
 
 @pytest.mark.parametrize("version", [(99, 0), None])
-def test_without_the_extension_lessons_are_searched_in_memory(pools, postgres, monkeypatch, version):
+def test_without_the_extension_lessons_are_searched_in_memory(in_postgres, postgres, monkeypatch, version):
     if version:
         monkeypatch.setattr(nearby, "_VERSION", version)
     else:
@@ -220,11 +246,10 @@ def test_without_the_extension_lessons_are_searched_in_memory(pools, postgres, m
         assert len(pool.nearest_lessons("plum", 3)) == 3
         assert pool.nearby is None
         assert pool._known.lessons.by_id
-    assert open_nearby(pools[1].store) is None
 
 
-def test_a_role_finds_its_own_namespace_alone(pools, postgres):
-    far, _ = pools
+def test_a_role_finds_its_own_namespace_alone(in_postgres, postgres):
+    far = in_postgres
     far.nearest_lessons("plum", 1)
     owner = create_engine(make_url(postgres).set(drivername="postgresql+psycopg"))
     role = f"ann_{make_url(postgres).query['options'][-6:]}"

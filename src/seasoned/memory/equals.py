@@ -14,13 +14,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from seasoned.errors import SeasonedError
+from seasoned.store.lessons import with_words
 from seasoned.text import all_words, prompt_line
 from seasoned.types import Lesson, Trajectory
 
 if TYPE_CHECKING:
     from seasoned.pool import ExperiencePool, Who
     from seasoned.pool.state import LessonsSeen
-    from seasoned.store.nearby import Nearby
     from seasoned.store.sql import Store
 
 NEAR = 0.95
@@ -102,9 +102,9 @@ class Words:
         return equal
 
 
-def with_same_words(nearby: Nearby, scope: str, lessons: Sequence[Lesson]) -> dict[str, Lesson]:
+def with_same_words(store: Store, scope: str, lessons: Sequence[Lesson]) -> dict[str, Lesson]:
     """As `Words.find`, but found by the database: lessons whose keys and texts differ in case only."""
-    stored = _first_places(nearby.with_words(scope, lessons))
+    stored = _first_places(with_words(store, scope, lessons))
     equal: dict[str, Lesson] = {}
     for lesson in lessons:
         states = ((status, said(lesson)) for status in dict.fromkeys((lesson.status, "disabled", "deleted")))

@@ -18,7 +18,7 @@ from seasoned.pool import ExperiencePool, Who
 from seasoned.pool.lineage import alone, trust_in
 from seasoned.pool.state import LessonsSeen
 from seasoned.protocols import Embedder
-from seasoned.store.nearby import Of
+from seasoned.store.lessons import Of, quarantined
 from seasoned.store.sql import Store
 from seasoned.traces.conversation import said as spoken
 from seasoned.trust import Mask, flags, mask, mask_value
@@ -88,17 +88,21 @@ class ScreenedPool(ExperiencePool):
             if nearby is None:
                 equal = self._words.find(self.store, self.scope, screened)
             else:
-                equal = with_same_words(nearby, self.scope, screened)
+                equal = with_same_words(self.store, self.scope, screened)
             union = unite(self, screened, equal, near, who)
             repeated: dict[str, list[Lesson]] = {}
             for lesson, reason in union.again.values():
                 repeated.setdefault(reason, []).append(lesson)
             if self.guard is not None:
                 self.guard([*union.fresh, *(lesson for group in repeated.values() for lesson in group)])
-            super().add(union.fresh, why=self._masking(why), who=who)
+            stored = super().add(union.fresh, why=self._masking(why), who=who)
             for reason, group in repeated.items():
-                self.store.update_lessons(group, who=who, why=self._masking(f"{why}: {reason}" if why else reason))
-            return self.store.get_lessons(union.ids)
+                note = self._masking(f"{why}: {reason}" if why else reason)
+                stored += self.store.update_lessons(group, who=who, why=note)
+            known = {lesson.id: lesson for lesson in stored}
+            others = [each for each in union.ids if each not in known]
+            known |= {lesson.id: lesson for lesson in (self.store.get_lessons(others) if others else ())}
+            return [known[each] for each in union.ids]
 
     def confirm(self, lesson_ids: Sequence[str], attempts: Sequence[Trajectory], why: str) -> None:
         """Count more attempts as sources of a model's lessons; those that a person pinned or removed stay."""
@@ -189,7 +193,7 @@ class ScreenedPool(ExperiencePool):
     def reconsider(self) -> list[Lesson]:
         """Release lessons that waited only for a second source and have one now; return them as stored."""
         confirmed = []
-        for lesson in self.lessons(status="quarantined"):
+        for lesson in quarantined(self.store, self.scope):
             if lesson.data.get("flags") == [OBSERVED] and not self._distrust(lesson):
                 why = "a second source says so, too"
                 confirmed.append(self.store.update_lesson(released(lesson), who="rule", why=why))

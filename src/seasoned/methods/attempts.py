@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 
 from seasoned.text import fold, prompt_line
-from seasoned.types import Lesson, Step, Trajectory
+from seasoned.types import Step, Trajectory
 
 NO_OUTCOME = "no outcome is known"
 TOO_LONG = "the model refuses it as too long, whatever is cut from it"
@@ -62,8 +61,3 @@ def last_word(trajectory: Trajectory) -> str:
     """The environment's verdict on the answer: the observation of the ANSWER step."""
     verdicts = [step.observation for step in trajectory.steps if step.action.startswith("ANSWER")]
     return prompt_line(verdicts[-1]) if verdicts else ""
-
-
-def sources_of(lessons: Iterable[Lesson]) -> set[str]:
-    """The ids of the attempts that lessons came from."""
-    return {source for lesson in lessons for source in lesson.sources}

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 from seasoned.asking import ask
 from seasoned.errors import ContextLengthError
 from seasoned.llm.window import LONG_TEXT, Cuts, is_roomy, room_for
-from seasoned.methods.attempts import NO_OUTCOME, TOO_LONG, UNUSABLE, sources_of, without_verdict
+from seasoned.methods.attempts import NO_OUTCOME, TOO_LONG, UNUSABLE, without_verdict
 from seasoned.protocols import LLM
 from seasoned.replies.reflections import REFLECTION_CHARS, read_reflection
 from seasoned.text import TOKEN, prompt_line, render_prompt, transcript
@@ -74,7 +74,7 @@ class Reflexion:
         if "reflexion" not in self.strategy:
             return
         # Deleted lessons count too: a reflection that a person removed is not written again.
-        known = sources_of(pool.lessons("reflection", status=None))
+        known = pool.taught("reflection", trajectories)
         for trajectory in trajectories:
             if trajectory.outcome.success is None:
                 pool.skip([trajectory], NO_OUTCOME)

@@ -14,8 +14,11 @@ from typing import TYPE_CHECKING, Literal, Protocol, TypeVar
 from seasoned.errors import ConfigError, StoreError
 from seasoned.pool.state import Growing, Known, LessonsSeen, TasksSeen, lessons_now, tasks_now
 from seasoned.protocols import Embedder
+from seasoned.store import lessons as lesson_table
 from seasoned.store.index import VectorIndex
-from seasoned.store.nearby import LEAST, Nearby, Of
+from seasoned.store.lessons import Of
+from seasoned.store.nearby import LEAST, Nearby
+from seasoned.store.scanned import Scanned
 from seasoned.store.sql import Store
 from seasoned.store.vectors import digest, embed
 from seasoned.types import Lesson, LessonKind, LessonStatus, Trajectory, by_person
@@ -166,6 +169,10 @@ class ExperiencePool:
         state = self._current_lessons()
         return list(state.choose(kind, status) if key is None else state.under(key, kind, status))
 
+    def taught(self, kind: LessonKind, trajectories: Sequence[Trajectory]) -> set[str]:
+        """The ids of those of these attempts that lessons of a kind, deleted ones included, were learned from."""
+        return lesson_table.taught(self.store, self.scope, kind, [trajectory.id for trajectory in trajectories])
+
     @property
     def searches(self) -> bool:
         """Whether the pool has an embedder and so can be searched by meaning."""
@@ -244,10 +251,10 @@ class ExperiencePool:
     def found_in_database(
         self, text: str, k: int, kind: LessonKind | None, of: Of
     ) -> list[tuple[Lesson, float]] | None:
-        """The active lessons nearest to a text, found by the database; None if this pool is searched in memory.
+        """The active lessons nearest to a text, found by the store; None if this pool is searched in memory.
 
-        Postgres with pgvector searches scopes of `nearby.LEAST` lessons or more, so that no lesson and no vector is
-        held here. Scores are right to three digits.
+        The store searches scopes of `nearby.LEAST` lessons or more, so that no lesson is held here. Scores of Postgres
+        with pgvector are right to three digits.
 
         Args:
             text: the query.
@@ -265,13 +272,13 @@ class ExperiencePool:
         return near.nearest(self.scope, of, self.embedder, query, k, kind, "active")
 
     @property
-    def nearby(self) -> Nearby | None:
-        """The database's search, if the scope is large enough for it."""
+    def nearby(self) -> Nearby | Scanned | None:
+        """The store's search, if the scope is large enough for it."""
         known = self._known
-        if known.nearby is None and self.embedder is not None and not self.store.in_transaction and not self.store.path:
+        if known.nearby is None and self.embedder is not None and not self.store.in_transaction:
             with known.lock:
                 held = len(known.lessons.by_id)
-                large = held >= LEAST if known.lessons.change else self.store.has_lessons(self.scope, LEAST)
+                large = held >= LEAST if known.lessons.change else lesson_table.has(self.store, self.scope, LEAST)
                 if large and self.store.nearby is not None:
                     known.nearby, known.lessons = self.store.nearby, LessonsSeen()
                     known.indexes.pop("lesson", None)

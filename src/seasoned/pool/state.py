@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from seasoned.store.index import VectorIndex
     from seasoned.store.nearby import Nearby
+    from seasoned.store.scanned import Scanned
 
 _Filter = tuple[LessonKind | None, LessonStatus | None]
 
@@ -99,7 +100,7 @@ class Known:
     tasks: TasksSeen = field(default_factory=TasksSeen)
     indexes: dict[str, VectorIndex] = field(default_factory=dict)
     collections: dict[Any, tuple[Any, int, int]] = field(default_factory=dict)  # with purges and counts
-    nearby: Nearby | None = None  # if the scope is so large that the database searches its lessons
+    nearby: Nearby | Scanned | None = None  # if the scope is so large that the store searches its lessons
     lock: threading.RLock = field(default_factory=threading.RLock)
 
 

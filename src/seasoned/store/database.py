@@ -16,7 +16,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from sqlalchemy import Connection, Engine, Table, bindparam, select, text
+from sqlalchemy import Connection, Engine, Table, text
 
 from seasoned.errors import StoreError, StoreLockedError
 from seasoned.store.body import clean_text
@@ -29,10 +29,10 @@ from seasoned.store.upgrade import bring_up
 if TYPE_CHECKING:
     from sqlalchemy.dialects.postgresql import Insert as PostgresInsert
     from sqlalchemy.dialects.sqlite import Insert as SQLiteInsert
+    from sqlalchemy.sql.dml import ReturningInsert
 
 T = TypeVar("T")
 
-_CHANGE = select(scopes.c.change).where(scopes.c.scope == bindparam("of"))
 _CHUNK = 500  # ids per statement
 
 
@@ -59,6 +59,9 @@ class Database:
         self._local = threading.local()
         self._turn = threading.RLock()  # this process's writers wait here, more fairly than in SQLite
         self._engine = connections(url, timeout)
+        # One statement is a transaction of its own in Postgres, without the round trips to begin and end one.
+        alone = {} if self._sqlite else {"isolation_level": "AUTOCOMMIT"}
+        self._reader = self._engine.execution_options(**alone)
         self._writer = self._engine.execution_options(seasoned_wait=timeout)
         self._durable_writer = self._engine.execution_options(seasoned_wait=timeout, seasoned_durable=True)
         self._release = weakref.finalize(self, self._engine.dispose)
@@ -154,7 +157,7 @@ class Database:
             if held is not None:
                 yield held
             else:
-                with self._connect(self._engine) as connection:
+                with self._connect(self._reader) as connection:
                     yield connection
 
     @contextmanager
@@ -211,16 +214,16 @@ class Database:
         """Count a change of the scope, first in each write: in Postgres, the row's lock makes its writers wait."""
         if purge:
             drop(self.path)
-        connection.execute(self._count, {"scope": scope, "change": 1, "purges": int(purge)})
-        return int(connection.execute(_CHANGE, {"of": scope}).scalar_one())
+        return int(connection.execute(self._count, {"scope": scope, "change": 1, "purges": int(purge)}).scalar_one())
 
     @cached_property
-    def _count(self) -> SQLiteInsert | PostgresInsert:
+    def _count(self) -> ReturningInsert[int]:
         insert = self._insert(scopes)
-        return insert.on_conflict_do_update(
+        counted = insert.on_conflict_do_update(
             index_elements=["scope"],
             set_={"change": scopes.c.change + 1, "purges": scopes.c.purges + insert.excluded.purges},
         )
+        return counted.returning(scopes.c.change)
 
 
 def chunks(items: Sequence[T]) -> Iterator[Sequence[T]]:

@@ -129,7 +129,8 @@ class VectorIndex:
             before = sorted(known)
             rows = np.concatenate((self.matrix(before), stored)) if before else stored
             all_ids = [*before, *ids]
-            mapped.save(self._store.path, self._owner, name, all_ids, [digests[i] for i in all_ids], rows)
+            about = [all_ids, [digests[i] for i in all_ids]]
+            mapped.save(self._store.path, self._owner, name, about, [rows], len(rows))
         yield ids, stored
         known.update(ids)
         rest = [i for i in texts if i not in known]
@@ -147,13 +148,17 @@ class VectorIndex:
         file = mapped.load(path, self._owner, name, dim)
         if file is None:
             return set()
+        try:
+            ids, marks = file.about
+            current = {i for i, mark in zip(ids, marks, strict=True) if digests.get(i) == mark}
+        except (TypeError, ValueError):
+            return set()
         with self._lock:
-            if self._place:
+            if self._place or len(ids) != len(file.rows):
                 return set()
             self._matrix.hold(file.rows, (file.codes, file.scales))
-            self._ids = file.ids
-            self._place = {i: place for place, i in enumerate(file.ids)}
-            current = {i for i, digest in zip(file.ids, file.digests, strict=True) if digests.get(i) == digest}
+            self._ids = ids
+            self._place = {i: place for place, i in enumerate(ids)}
             self._texts.update((i, hash(texts[i])) for i in current)
         return current
 

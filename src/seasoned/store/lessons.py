@@ -6,10 +6,23 @@ change based on an outdated version is refused; no query crosses scopes unless i
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Select, bindparam, delete, insert, select, update
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Select,
+    bindparam,
+    delete,
+    func,
+    insert,
+    literal_column,
+    select,
+    text,
+    tuple_,
+    update,
+)
 
 from seasoned.errors import ConflictError, StoreError
 from seasoned.store import schema
@@ -17,9 +30,22 @@ from seasoned.store.body import clean_text, from_body, to_body
 from seasoned.store.database import Database, chunks
 from seasoned.store.faults import DuplicateRow
 from seasoned.store.filters import fold, short_name
-from seasoned.types import Lesson, now
+from seasoned.types import Lesson, LessonKind, now
+
+Of = Callable[[Lesson], str]
+"""Returns the text of a lesson to compare with. A module-level function: vectors are stored under its name."""
+
+PAGE = 1024
+"""Lessons that `pages` reads at once."""
 
 _l = schema.lessons.c
+_AFTER = (
+    select(_l.id, _l.body, _l.change, _l.seq)
+    .where(_l.scope == bindparam("scope"), tuple_(_l.change, _l.seq) > tuple_(bindparam("change"), bindparam("seq")))
+    .order_by(_l.change, _l.seq)
+    .limit(bindparam("page"))
+)
+_BEGINS = 60  # characters of the words of a lesson that are in the index for `with_words`
 
 
 def add(db: Database, scope: str, lessons: Sequence[Lesson], who: str, why: str) -> list[Lesson]:
@@ -100,8 +126,66 @@ def of_scope(db: Database, scope: str, change: int = -1) -> list[Lesson]:
     return read(db, query.order_by(_l.seq))
 
 
+def pages(db: Database, scope: str, change: int) -> Iterator[list[tuple[Lesson, int, int]]]:
+    """The lessons written after a change, each with the change that wrote it and its `seq`, in pages."""
+    after, full = (change, 2**62), True
+    while full:
+        values = {"scope": scope, "change": after[0], "seq": after[1], "page": PAGE}
+        with db._read() as connection:
+            rows = connection.execute(_AFTER, values).all()
+        if rows:
+            yield [(from_body(Lesson, row.body, f"the lesson {row.id}"), row.change, row.seq) for row in rows]
+            after = rows[-1].change, rows[-1].seq
+        full = len(rows) == PAGE
+
+
+def by_place(db: Database, tests: Sequence[ColumnElement[bool]]) -> dict[int, Lesson]:
+    """The lessons that pass these tests, by `seq`."""
+    with db._read() as connection:
+        rows = connection.execute(select(_l.seq, _l.id, _l.body).where(*tests)).all()
+    return {row.seq: from_body(Lesson, row.body, f"the lesson {row.id}") for row in rows}
+
+
+def with_words(db: Database, scope: str, lessons: Sequence[Lesson]) -> list[Lesson]:
+    """The lessons of a scope whose keys and texts differ from those of a given lesson in case only, oldest first."""
+    words = {folded(lesson) for lesson in lessons}
+    begin = func.substr(_l.folded, literal_column("1"), literal_column(str(_BEGINS)))
+    found = dict[int, Lesson]()
+    for part in chunks(sorted({each[:_BEGINS] for each in words})):
+        found |= by_place(db, [_l.scope == scope, begin.in_(part)])
+    return [found[seq] for seq in sorted(found) if folded(found[seq]) in words]
+
+
+def taught(db: Database, scope: str, kind: LessonKind, trajectory_ids: Sequence[str]) -> set[str]:
+    """The ids of those of these trajectories that lessons of a kind were learned from."""
+    source, found = schema.lesson_sources.c, set[str]()
+    pairs = select(source.lesson_id, source.trajectory_id)
+    with db._read() as connection:
+        for part in chunks(list(map(clean_text, trajectory_ids))):
+            sources = connection.execute(pairs.where(source.trajectory_id.in_(part))).all()
+            for ids in chunks(list({row.lesson_id for row in sources})):
+                wanted = select(_l.id).where(_l.id.in_(ids), _l.scope == clean_text(scope), _l.kind == kind)
+                of_kind = set(connection.execute(wanted).scalars())
+                found |= {row.trajectory_id for row in sources if row.lesson_id in of_kind}
+    return found
+
+
+def quarantined(db: Database, scope: str) -> list[Lesson]:
+    """The quarantined lessons of a scope, in order of insertion; fast among many, see `index_many`."""
+    those = _l.scope == clean_text(scope), _l.status == literal_column("'quarantined'")  # as in the index
+    return read(db, select(_l.id, _l.body).where(*those).order_by(_l.seq))
+
+
+def index_many(connection: Connection) -> None:
+    """Make the indexes that `with_words` and `quarantined` need among many lessons, if they are missing."""
+    begin = f"substr(folded, 1, {_BEGINS})"
+    connection.execute(text(f"CREATE INDEX IF NOT EXISTS lessons_by_beginning ON lessons (scope, {begin})"))
+    waiting = "lessons (scope, seq) WHERE status = 'quarantined'"
+    connection.execute(text(f"CREATE INDEX IF NOT EXISTS lessons_quarantined ON {waiting}"))
+
+
 def has(db: Database, scope: str, count: int) -> bool:
-    """Whether a scope has at least this many lessons."""
+    """Whether a scope has at least this many lessons, deleted ones included."""
     last = select(_l.seq).where(_l.scope == clean_text(scope)).order_by(_l.seq).offset(count - 1).limit(1)
     with db._read() as connection:
         return connection.execute(last).first() is not None

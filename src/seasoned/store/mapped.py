@@ -1,7 +1,7 @@
 """Vectors of a SQLite store in files beside it, which processes map into memory instead of reading all rows.
 
-The files are derived from the store and may be deleted at any time. Always holds: a vector is used only if its digest
-matches the text; an unreadable file is ignored; permanent deletion from a store deletes these files too.
+The files are derived from the store and may be deleted at any time. Always holds: an unreadable file is ignored;
+permanent deletion from a store deletes these files too.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -28,32 +28,50 @@ _SUFFIX = ".vectors"
 
 
 class Mapped(NamedTuple):
-    """Vectors in a file: ids, digests of the texts, rows, and the rows rounded to bytes with their scales."""
+    """Vectors in a file: what their owner wrote about them, rows, and the rows rounded to bytes with their scales."""
 
-    ids: list[str]
-    digests: list[str]
+    about: Any
     rows: Any
     codes: Any
     scales: Any
 
 
-def save(
-    store: Path, owner: str, embedder: str, ids: Sequence[str], digests: Sequence[str], rows: NDArray[np.float32]
-) -> None:
-    """Write an owner's vectors, float32 of shape (n, dim), into a file; does nothing if the disk refuses."""
-    codes, scales = rounded(rows)
-    names = json.dumps([list(ids), list(digests)]).encode()
-    head = {"version": 1, "embedder": embedder, "count": len(ids), "dim": rows.shape[1], "names": len(names)}
+def save(store: Path, owner: str, embedder: str, about: Any, blocks: Iterable[NDArray[np.float32]], count: int) -> None:
+    """Write an owner's vectors into a file; does nothing if the disk refuses.
+
+    Args:
+        store: the store's file.
+        owner: names the file, together with the embedder.
+        embedder: the embedder's name.
+        about: what belongs to the rows, such as their ids, as JSON.
+        blocks: the rows in order, as arrays of shape (m, dim).
+        count: the number of rows.
+    """
+    written = json.dumps(about).encode()
     path = _file(store, owner, embedder)
     partial = path.with_name(f"{path.name}.{os.getpid()}")
     try:
         path.parent.mkdir(exist_ok=True)
         partial.touch(store.stat().st_mode & 0o777)
         with partial.open("wb") as file:
+            file.seek(_HEADER)
+            codes: list[NDArray[np.int8]] = []
+            scales: list[NDArray[np.float32]] = []
+            dim = 0
+            for rows in blocks:
+                dim = rows.shape[1]
+                file.write(rows.astype("<f4", copy=False).data)
+                new = rounded(rows)
+                codes.append(new[0])
+                scales.append(new[1])
+            for code in codes:
+                file.write(code.data)
+            for scale in scales:
+                file.write(scale.astype("<f4", copy=False).data)
+            file.write(written)
+            file.seek(0)
+            head = {"version": 2, "embedder": embedder, "count": count, "dim": dim, "about": len(written)}
             file.write(json.dumps(head).encode().ljust(_HEADER))
-            for part in (rows.astype("<f4", copy=False), codes, scales.astype("<f4", copy=False)):
-                file.write(part.data)
-            file.write(names)
         partial.replace(path)
     except (OSError, ValueError):
         with suppress(OSError):
@@ -69,19 +87,19 @@ def load(store: Path, owner: str, embedder: str, dim: int) -> Mapped | None:
         with path.open("rb") as file:
             head = json.loads(file.read(_HEADER))
             count = int(head["count"])
-            sizes = (4 * count * dim, count * dim, 4 * count, int(head["names"]))
-            usable = head["version"] == 1 and head["embedder"] == embedder and head["dim"] == dim
+            sizes = (4 * count * dim, count * dim, 4 * count, int(head["about"]))
+            usable = head["version"] == 2 and head["embedder"] == embedder and head["dim"] == dim
             if not usable or path.stat().st_size != _HEADER + sum(sizes) or not count:
                 return None
             file.seek(_HEADER + sum(sizes[:3]))
-            ids, digests = json.loads(file.read())
+            about = json.loads(file.read())
         offsets = (_HEADER, _HEADER + sizes[0], _HEADER + sizes[0] + sizes[1])
         rows = np.memmap(path, dtype="<f4", mode="c", offset=offsets[0], shape=(count, dim))
         codes = np.memmap(path, dtype=np.int8, mode="c", offset=offsets[1], shape=(count, dim))
         scales = np.memmap(path, dtype="<f4", mode="c", offset=offsets[2], shape=(count,))
     except (OSError, ValueError, KeyError, TypeError):
         return None
-    return Mapped(ids, digests, *map(np.asarray, (rows, codes, scales))) if len(ids) == len(digests) == count else None
+    return Mapped(about, *map(np.asarray, (rows, codes, scales)))
 
 
 def drop(store: Path | None) -> None:

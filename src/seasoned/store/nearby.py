@@ -1,6 +1,8 @@
-"""Search by meaning inside a Postgres database with pgvector, for namespaces too large to hold in memory.
+"""Search by meaning inside a Postgres database with pgvector, for scopes too large to hold in memory.
 
-The tables are made here, not by a migration, since their type needs the extension; all they hold can be computed again.
+For those of a SQLite file, see `scanned`. The tables are made here, not by a migration, since their type needs the
+extension; all they hold can be computed again.
+
 Always holds: a lesson is found by its present text; vectors have half precision, so scores are right to three digits; a
 search sees the lessons of one scope only; an index (HNSW) is built once a scope has `LEAST` vectors, and before that
 all of them are compared.
@@ -10,17 +12,18 @@ from __future__ import annotations
 
 import hashlib
 import logging
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Connection, func, literal, select, text, tuple_
+from sqlalchemy import Connection, text
 
 from seasoned.errors import StoreError
 from seasoned.protocols import Embedder
-from seasoned.store import schema
+from seasoned.store import lessons as lesson_table
 from seasoned.store.body import from_body
 from seasoned.store.faults import DATABASE_ERRORS
-from seasoned.store.lessons import folded, read
+from seasoned.store.lessons import Of
+from seasoned.store.scanned import Scanned
 from seasoned.store.vectors import digest, embed, get
 from seasoned.types import Lesson, LessonKind, LessonStatus
 
@@ -37,7 +40,7 @@ LEAST = 10_000
 
 TABLES = ("nearby", "nearby_upto")
 
-_PAGE = 1024  # lessons read and embedded at once
+_MARKED = 100  # changes between two of its marks: another program looks at these lessons again, but embeds none
 _VERSION = (0, 8)  # of pgvector: with iterative scans, an index finds k rows that also pass the filters
 _QUICKLY = text("SET LOCAL synchronous_commit TO off")  # rows lost in a power cut are computed again
 _MARK = (
@@ -45,14 +48,12 @@ _MARK = (
     "(scope, what, embedder) DO UPDATE SET change = GREATEST(nearby_upto.change, excluded.change)"
 )
 _KNOWN = "SELECT lesson_id, digest FROM nearby WHERE what = :what AND embedder = :embedder AND lesson_id = ANY(:ids)"
-_MORE_MEMORY = text(  # with the usual 64 MB, an index of more than some 50,000 takes several times as long
-    "SELECT set_config('maintenance_work_mem', '512MB', false) "
-    "WHERE pg_size_bytes(current_setting('maintenance_work_mem')) < pg_size_bytes('512MB')"
+_MORE_MEMORY = text(  # an index that does not fit into it takes several times as long
+    "SELECT set_config('maintenance_work_mem', :kilobytes || 'kB', false) "
+    "WHERE pg_size_bytes(current_setting('maintenance_work_mem')) < 1024 * :kilobytes"
 )
-_l = schema.lessons.c
-
-Of = Callable[[Lesson], str]
-"""Returns the text of a lesson to compare with. A module-level function: vectors are stored under its name."""
+_MOST_MEMORY = 4 * 1024**3  # bytes
+_LINKS = 1024  # bytes of a lesson in an index, beside its vector
 
 
 class Nearby:
@@ -60,7 +61,8 @@ class Nearby:
 
     def __init__(self, db: Store, home: str) -> None:
         self._db, self._home = db, home  # the quoted schema of the extension
-        self._upto: dict[tuple[str, str, str], int] = {}
+        self._upto: dict[tuple[str, str, str], int] = {}  # the change up to which all lessons have vectors
+        self._marked: dict[tuple[str, str, str], int] = {}  # the one that is stored for other programs
         self._indexed: set[tuple[str, str, str]] = set()
 
     def fill(self, scope: str, of: Of, embedder: Embedder) -> None:
@@ -71,21 +73,28 @@ class Nearby:
         """
         place = scope, _what(of), _name(embedder)
         now, _ = self._db.changes(scope)
-        upto = self._upto[place] if place in self._upto else self._stored_upto(place)
-        if upto < now:
-            written, values = 0, list[dict[str, Any]]()
-            for page in self._pages(scope, upto):
-                if values:
-                    self._put(place, values, upto)
-                values = self._embedded(place, page, of, embedder, copied=not upto)
-                written += len(values)
-            self._put(place, values, now)
-            if written and place not in self._indexed:
-                try:
-                    self._index(place, embedder.dim)
-                except DATABASE_ERRORS as error:
-                    log.warning("an index could not be built, so searches compare all lessons: %s", error)
-        self._upto[place] = max(upto, now)
+        if place not in self._upto:
+            self._upto[place] = self._marked[place] = self._stored_upto(place)
+        upto = self._upto[place]
+        if upto >= now:
+            return
+        written, values = 0, list[dict[str, Any]]()
+        for page in lesson_table.pages(self._db, scope, upto):
+            if values:
+                self._put(place, values)
+            values = self._embedded(place, page, of, embedder, copied=not upto)
+            written += len(values)
+        due = now - self._marked[place] >= _MARKED
+        if values or due:
+            self._put(place, values, now if due else None)
+            self._marked[place] = now if due else self._marked[place]
+        if written and place not in self._indexed:
+            try:
+                self._index(place, embedder.dim)
+            except DATABASE_ERRORS as error:
+                self._indexed.add(place)  # by the next program, perhaps
+                log.warning("an index could not be built, so searches compare all lessons: %s", error)
+        self._upto[place] = max(self._upto[place], now)
 
     def nearest(
         self,
@@ -111,32 +120,18 @@ class Nearby:
         found = sorted(found, key=lambda row: (-row.score, row.seq))
         return [(from_body(Lesson, row.body, f"the lesson {row.id}"), float(row.score)) for row in found]
 
-    def with_words(self, scope: str, lessons: Sequence[Lesson]) -> list[Lesson]:
-        """The lessons of a scope whose keys and texts differ from those of a given lesson in case only."""
-        marks = [hashlib.md5(folded(lesson).encode(), usedforsecurity=False).hexdigest() for lesson in lessons]
-        of_scope = select(_l.id, _l.body).where(_l.scope == scope, func.md5(_l.folded).in_(marks))
-        return read(self._db, of_scope.order_by(_l.seq))
-
     def _stored_upto(self, place: tuple[str, str, str]) -> int:
         query = "SELECT change FROM nearby_upto WHERE scope = :scope AND what = :what AND embedder = :embedder"
         with self._db._read() as connection:
             return int(connection.execute(text(query), _keys(place)).scalar() or 0)
 
-    def _pages(self, scope: str, upto: int) -> Iterator[list[tuple[Lesson, int]]]:
-        """The lessons written after a change, with the change that wrote them, in pages."""
-        after = upto, 2**62
-        while True:
-            wanted = select(_l.id, _l.body, _l.change, _l.seq)
-            wanted = wanted.where(_l.scope == scope, tuple_(_l.change, _l.seq) > tuple_(*map(literal, after)))
-            with self._db._read() as connection:
-                rows = connection.execute(wanted.order_by(_l.change, _l.seq).limit(_PAGE)).all()
-            if not rows:
-                return
-            after = rows[-1].change, rows[-1].seq
-            yield [(from_body(Lesson, row.body, f"the lesson {row.id}"), row.change) for row in rows]
-
     def _embedded(
-        self, place: tuple[str, str, str], page: Sequence[tuple[Lesson, int]], of: Of, embedder: Embedder, copied: bool
+        self,
+        place: tuple[str, str, str],
+        page: Sequence[tuple[Lesson, int, int]],
+        of: Of,
+        embedder: Embedder,
+        copied: bool,
     ) -> list[dict[str, Any]]:
         """The rows of lessons whose texts have no vector yet.
 
@@ -144,7 +139,7 @@ class Nearby:
         """
         import numpy as np
 
-        texts = {lesson.id: of(lesson) for lesson, _ in page if lesson.status != "deleted"}
+        texts = {lesson.id: of(lesson) for lesson, *_ in page if lesson.status != "deleted"}
         digests = {i: digest(each) for i, each in texts.items()}
         with self._db._read() as connection:
             stored = connection.execute(text(_KNOWN), {**_keys(place), "ids": list(texts)}).all()
@@ -157,14 +152,14 @@ class Nearby:
         rest = [i for i in missing if i not in vectors]
         made = embed(embedder, [texts[i] for i in rest]) if rest else np.zeros((0, embedder.dim), dtype=np.float32)
         vectors.update(zip(rest, made, strict=True))
-        change = {lesson.id: written for lesson, written in page}
+        change = {lesson.id: written for lesson, written, _ in page}
         return [
             {**_keys(place), "id": i, "change": change[i], "digest": digests[i], "vector": _literal(vectors[i])}
             for i in missing
         ]
 
-    def _put(self, place: tuple[str, str, str], rows: Sequence[Mapping[str, Any]], upto: int) -> None:
-        """Store rows, and the change up to which the scope is embedded."""
+    def _put(self, place: tuple[str, str, str], rows: Sequence[Mapping[str, Any]], upto: int | None = None) -> None:
+        """Store rows, and perhaps the change up to which the scope is embedded."""
         statement = (
             "INSERT INTO nearby (lesson_id, scope, what, embedder, digest, place) "
             f"SELECT id, :scope, :what, :embedder, :digest, CAST(:vector AS {self._home}.halfvec) "
@@ -175,13 +170,14 @@ class Nearby:
             connection.execute(_QUICKLY)
             if rows:
                 connection.execute(text(statement), list(rows))
-            connection.execute(text(_MARK), {**_keys(place), "now": upto})
+            if upto is not None:
+                connection.execute(text(_MARK), {**_keys(place), "now": upto})
 
     def _index(self, place: tuple[str, str, str], dim: int) -> None:
         """Build the index of a scope that has grown large; other programs may write meanwhile."""
         name = f"nearby_{hashlib.sha256(repr((*place, dim)).encode()).hexdigest()[:16]}"
         where = self._of(place)
-        with self._db._connect(self._db._engine.execution_options(isolation_level="AUTOCOMMIT")) as connection:
+        with self._db._connect(self._db._reader) as connection:
             valid = connection.execute(
                 text("SELECT indisvalid FROM pg_index WHERE indexrelid = to_regclass(:name)"), {"name": name}
             ).scalar()
@@ -195,7 +191,9 @@ class Nearby:
                 return  # another program is building it
             try:
                 log.info("building an index of the lessons in %s; this takes about 5 minutes for a million", place[0])
-                connection.execute(_MORE_MEMORY)
+                all_rows = connection.execute(text(f"SELECT count(*) FROM nearby WHERE {where}")).scalar_one()
+                needed = min(all_rows * (2 * dim + _LINKS), _MOST_MEMORY)
+                connection.execute(_MORE_MEMORY, {"kilobytes": needed // 1024})
                 connection.execute(text(f"DROP INDEX IF EXISTS {name}"))  # one that was interrupted
                 vector = f"(place::{self._home}.halfvec({dim})) {self._home}.halfvec_ip_ops"
                 connection.execute(
@@ -213,14 +211,16 @@ class Nearby:
         return " AND ".join(parts).replace(":", "\\:")  # a colon begins a parameter
 
 
-def open_nearby(db: Store) -> Nearby | None:
-    """Search inside this database; None if it is a file, or the server or the user's rights do not allow it."""
-    if db._sqlite:
-        return None
+def open_nearby(db: Store) -> Nearby | Scanned | None:
+    """The search in a large scope of this store; None if the server or the user's rights do not allow it."""
     try:
         with db._faults(), db._write() as connection:
+            if db._sqlite:
+                lesson_table.index_many(connection)
+                return Scanned(db)
             home = _extension(connection)
-            if home is not None and connection.execute(text("SELECT to_regclass('nearby')")).scalar() is None:
+            there = "SELECT to_regclass('nearby') IS NOT NULL AND to_regclass('lessons_quarantined') IS NOT NULL"
+            if home is not None and not connection.execute(text(there)).scalar():
                 _make_tables(connection, home)
             allowed = home and connection.execute(text("SELECT has_table_privilege('nearby', 'INSERT')")).scalar()
             return Nearby(db, home) if home is not None and allowed else None
@@ -261,7 +261,7 @@ def _make_tables(connection: Connection, home: str) -> None:
             "PRIMARY KEY (scope, what, embedder))"
         )
     )
-    connection.execute(text("CREATE INDEX IF NOT EXISTS lessons_by_words ON lessons (scope, md5(folded))"))
+    lesson_table.index_many(connection)
 
 
 def _keys(place: tuple[str, str, str]) -> dict[str, Any]:

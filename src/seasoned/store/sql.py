@@ -1,7 +1,7 @@
 """The store: everything Seasoned remembers, in one SQLite file or one Postgres database.
 
-Other packages call only `Store`, which delegates longer queries to the modules beside it; `schema.py` describes the
-tables.
+`Store` has what several packages use, and delegates longer queries to the modules beside it. A query that one package
+needs is a function there. `schema.py` describes the tables.
 
 Always holds: the writes of a returned call survive the end of the process, however it ends; many threads and processes
 may use one store at once; every error is a `StoreError` that says what to do.
@@ -218,10 +218,6 @@ class Store(Database):
     def lessons_since(self, scope: str, change: int) -> list[Lesson]:
         """The scope's lessons written after this change (0: all), in order of insertion."""
         return lesson_table.of_scope(self, scope, change)
-
-    def has_lessons(self, scope: str, count: int) -> bool:
-        """Whether a scope has at least this many lessons, deleted ones included."""
-        return lesson_table.has(self, scope, count)
 
     nearby = cached_property(open_nearby)
 

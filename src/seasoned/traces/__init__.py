@@ -17,7 +17,6 @@ from typing import Any, Literal, get_args
 from seasoned.errors import ConfigError, DataError, SeasonedError
 from seasoned.plugins import load_plugin, plugins
 from seasoned.pool import ExperiencePool
-from seasoned.traces import coding, inspect_eval, messages, otel, react
 from seasoned.traces.conversation import is_message
 from seasoned.traces.source import Log, Problem, digest, json_values, lines, read_bytes, task_name
 from seasoned.trust import mask_value
@@ -68,6 +67,8 @@ def read(path: Path | str, format: str | None = None) -> Imported:
         DataError: the file is missing, unreadable, too large, a pickle, compressed, or not in the named format.
         MissingExtraError: an inspect-ai log needs a library that is not installed to be unpacked.
     """
+    from seasoned.traces import coding, inspect_eval, messages, otel, react
+
     path = Path(path).expanduser()
     if format is not None and format not in formats():
         raise ConfigError(f"the format should be one of {', '.join(formats())}, but is {format!r}")
@@ -158,6 +159,8 @@ def _source(format: str, path: Path) -> dict[str, str]:
 
 def _format_of(values: Iterable[Any]) -> Format | None:
     """The format of JSON values, detected from the first value that shows it."""
+    from seasoned.traces import coding
+
     for value in values:
         if isinstance(value, list) and any(is_message(item) for item in value):
             return "messages"

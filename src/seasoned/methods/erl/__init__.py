@@ -17,7 +17,7 @@ from seasoned.errors import ConfigError, ContextLengthError
 from seasoned.jobs import run_jobs
 from seasoned.llm.window import LONG_TEXT, Cuts, is_roomy, room_for, said_of
 from seasoned.methods import check_least
-from seasoned.methods.attempts import NO_OUTCOME, TOO_LONG, UNUSABLE, sources_of, thoughts
+from seasoned.methods.attempts import NO_OUTCOME, TOO_LONG, UNUSABLE, thoughts
 from seasoned.methods.erl.book import Book, as_block, as_item, as_line, fitting, origin, trigger
 from seasoned.methods.erl.heuristics import as_lesson, write_heuristic
 from seasoned.methods.expel.demonstrations import attempts_at
@@ -138,7 +138,7 @@ class ERL:
         """
         pool.writable()
         # Includes deleted lessons: what a person removed is not written again.
-        known = sources_of(pool.lessons("heuristic", status=None))
+        known = pool.taught("heuristic", trajectories)
         new = {t.id: t for t in trajectories if t.id not in known and self._teaches(t)}
         done = known | new.keys()
         pool.skip((t for t in trajectories if t.outcome.success is None and t.id not in done), NO_OUTCOME)
