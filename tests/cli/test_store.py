@@ -53,15 +53,15 @@ def test_a_server_in_a_folder_is_shown_on_the_page(cli, folder, monkeypatch):
     asked = []
 
     @contextmanager
-    def started(place):
-        asked.append(place)
+    def started(place, roomy):
+        asked.append((place, roomy))
         yield "stands-for-it.db"
 
     monkeypatch.setattr("seasoned.store.server.postgres_in", started)
     monkeypatch.setattr("seasoned.web.app.serve", lambda app, *, host, port, ready: ready(f"http://{host}:{port}/"))
     said = cli("serve", "--postgres", folder / "pg", "--embedder", "hashing")
     assert said.code == 0, said.err
-    assert asked == [folder / "pg"]
+    assert asked == [(folder / "pg", True)]
     assert "stands-for-it.db" in said.out
 
 

