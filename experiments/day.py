@@ -125,9 +125,7 @@ def draw(solved, alone):
                 axes.annotate(f"{share:.0f}", (end, share), (0, above), textcoords="offset points", ha="center")
             axes.set_xticks(ends)
         axes.axhline(25, color="#888888", linestyle=":", linewidth=1)
-        axes.set_xlabel("attempts so far")
-        axes.set_ylabel(f"solved, % of the last {BLOCK}")
-        rates_axis(axes, horizontal=False)
+        rates_axis(axes, f"solved, % of the last {BLOCK}", "attempts so far")
 
     rates = [", ".join(f"{100 * sum(part) / len(part):.0f} %" for part in in_blocks(each)) for each in (solved, alone)]
     words = f"Solved by blocks of {BLOCK} attempts: {rates[0]}; without learning {rates[1]}; chance is 25 %."

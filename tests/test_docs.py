@@ -17,8 +17,8 @@ from typer.main import get_command
 
 from seasoned.cli.program import app
 from seasoned.errors import ConfigError
-from seasoned.lab.report.episodes import Call
-from seasoned.lab.report.rows import Row
+from seasoned.lab.report.html import Call
+from seasoned.lab.report.measures import Row
 from seasoned.lab.report.summary import Summary
 from seasoned.lab.run.conditions import ALIASES, BASES
 from seasoned.lab.run.faults import keys

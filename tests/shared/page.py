@@ -13,7 +13,7 @@ pytest.importorskip("starlette")
 from starlette.testclient import TestClient
 
 from seasoned.lab.report.build import build
-from seasoned.lab.report.rows import Row
+from seasoned.lab.report.measures import Row
 from seasoned.store.sql import Store
 from seasoned.types import Lesson, Outcome, Step, Trajectory
 from seasoned.web.app import make_app

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from seasoned.lab.report.build import build
-from seasoned.lab.report.rows import Row
+from seasoned.lab.report.measures import Row
 from seasoned.lab.report.summary import Summary
 from seasoned.types import Lesson, Outcome, Step, Trajectory, Usage
 

@@ -1,6 +1,10 @@
 from __future__ import annotations
 
+import io
 import xml.etree.ElementTree as ET
+
+import pytest
+from rich.console import Console
 
 from seasoned.lab.report import attempt_tables, plots
 from seasoned.lab.report.attempt_tables import (
@@ -15,6 +19,7 @@ from seasoned.lab.report.attempt_tables import (
     trials_table,
 )
 from seasoned.lab.report.build import build
+from seasoned.lab.report.html import render
 from seasoned.lab.report.summary import Summary
 from seasoned.types import Lesson, Step, Trajectory
 
@@ -217,3 +222,35 @@ def test_nothing_is_swept_by_one_number(swept):
     alone = swept(erl_k20=3, erl_random_k20=1)  # a table of two, and no line to draw
     assert len(sweep_table(alone).lines) == 1
     assert plots.heuristics_curve(alone) == ""
+
+
+def test_show_prints_headline_table_and_lessons(summary: Summary):
+    console = Console(file=io.StringIO(), width=120, color_system=None)
+    attempt_tables.show(summary, console)
+    printed = console.file.getvalue()
+    assert printed.startswith("ExpNote solved")
+    assert "Test episodes" in printed
+    assert "Lessons and their results" in printed
+
+
+def test_show_prints_the_trials_where_there_are_some(retried_summary):
+    console = Console(file=io.StringIO(), width=100, color_system=None)
+    attempt_tables.show(retried_summary, console)
+    assert "Solved by trial" in console.file.getvalue()
+
+
+@pytest.mark.parametrize("width", [20, 100])
+def test_an_empty_run_can_be_shown(width):
+    console = Console(file=io.StringIO(), width=width)
+    attempt_tables.show(build([], run={}), console)
+    assert "No test" in console.file.getvalue()
+
+
+def test_it_stands_in_the_terminal_and_on_the_page(swept):
+    summary = swept(disabled=1, erl_random_k1=2, erl_random_k60=3)
+    console = Console(file=io.StringIO(), width=100, color_system=None)
+    attempt_tables.show(summary, console)
+    page = render(summary, [])
+    assert "By number of heuristics" in console.file.getvalue()
+    assert "<h2>By number of heuristics</h2>" in page
+    assert "<figure><h3>By number of heuristics</h3><svg" in page

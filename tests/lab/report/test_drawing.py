@@ -14,7 +14,11 @@ from seasoned.lab.report.reference import reference_for
 def test_a_drawing_has_its_own_ids_and_the_colour_of_its_page():
     def draw(axes):
         drawing.stack(
-            axes, ["a"], [Stack("part", [3], drawing.GREEN, "////"), Stack("rest", [1], drawing.PALE)], [25.0], str
+            axes,
+            ["a"],
+            [Stack("part", [3], drawing.GREEN, "////"), Stack("rest", [1], drawing.PALE)],
+            [25.0],
+            numbers=True,
         )
 
     one, two = (drawing.svg(name, 'Parts: "a" & <b>.', 2.0, draw) for name in ("one", "two"))
@@ -30,7 +34,7 @@ def test_a_drawing_has_its_own_ids_and_the_colour_of_its_page():
 def test_parts_without_room_have_no_figure():
     def texts(width):
         svg = drawing.svg(
-            "x", "x", 2.0, lambda axes: drawing.stack(axes, ["a"], [Stack("p", [7], "#000000")], [width], str)
+            "x", "x", 2.0, lambda axes: drawing.stack(axes, ["a"], [Stack("p", [7], "#000000")], [width], numbers=True)
         )
         return ["".join(element.itertext()) for element in ET.fromstring(svg).iter("{http://www.w3.org/2000/svg}text")]
 

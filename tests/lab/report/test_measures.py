@@ -5,28 +5,134 @@ from itertools import pairwise
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pydantic import ValidationError
 from scipy.stats import binomtest
 
-from seasoned.embed import static
-from seasoned.errors import DataError, MissingExtraError
-from seasoned.lab.report import measures
+from seasoned.errors import DataError
 from seasoned.lab.report.measures import (
+    Row,
     by_guidance,
     by_origin,
     by_trial,
     effects,
     efficiencies,
     endings,
+    final,
+    final_attempts,
     interval,
+    judged,
     judgements,
+    latest,
+    outcomes,
     over_runs,
+    phases,
     pool_sizes,
     reliability,
-    step_statistics,
+    share,
+    until_solved,
 )
-from seasoned.lab.report.rows import Row
 from seasoned.lab.report.summary import Reliability, Steps
-from seasoned.types import Lesson, Step, Trajectory, Usage
+from seasoned.types import Lesson, Usage
+
+
+@pytest.mark.parametrize(
+    ("success", "reason", "counted", "solved"),
+    [
+        (True, "answered", True, True),
+        (False, "answered", True, False),
+        (False, "step_limit", True, False),
+        (None, "answered", False, False),
+        (None, "unfinished", False, False),
+        (False, "error", False, False),
+        (True, "error", False, False),
+        (None, "budget", True, False),
+        (False, "budget", True, False),
+        (True, "budget", True, False),
+    ],
+)
+def test_what_counts_and_what_is_solved(make_row, success, reason, counted, solved):
+    row = make_row(success=success, reason=reason)
+    assert (row.counted, row.solved) == (counted, solved)
+
+
+def test_a_row_survives_json_and_refuses_what_it_does_not_know(make_row):
+    row = make_row(task="مرحبا 🦉 </script>", lesson_ids=("a", "b"), usage={"prompt_tokens": 3, "cost": None})
+    assert Row.model_validate_json(row.model_dump_json()) == row
+    with pytest.raises(ValidationError):
+        Row.model_validate({**row.model_dump(), "colour": "red"})
+    with pytest.raises(ValidationError):
+        row.success = True
+
+
+def test_the_later_row_of_an_episode_stands(make_row):
+    failed, solved = make_row(success=None, reason="error"), make_row(success=True)
+    other = make_row(task_id="t1", success=False)
+    assert latest([failed, other, solved]) == [solved, other]
+
+
+def test_final_keeps_the_most_training_cases_of_each_seed_and_fold(make_row):
+    early = make_row("expnote", trained_on=20)
+    late = make_row("expnote", trained_on=40)
+    smaller_fold = make_row("expnote", fold=1, trained_on=39)
+    training = make_row("expnote", "x", split="train", trained_on=90)
+    assert final([early, late, smaller_fold, training]) == [late, smaller_fold]
+    assert final([late, smaller_fold, early]) == [late, smaller_fold]
+
+
+def test_a_task_that_is_tried_again_counts_once_a_run(make_row):
+    tried = [(0, 0, False), (0, 1, True), (1, 0, False), (1, 1, False)]
+    rows = [make_row(success=success, repeat=turn, trial=trial) for turn, trial, success in tried]
+    assert [(row.repeat, row.solved) for row in final(rows)] == [(0, True), (1, False)]
+
+
+def test_outcomes_leave_errors_out(make_row):
+    rows = [make_row(success=True), make_row(task_id="t1", reason="error"), make_row(task_id="t2", reason="budget")]
+    assert outcomes(rows) == {(0, 0, 0, "t0"): True, (0, 0, 0, "t2"): False}
+
+
+def test_a_row_of_an_older_run_was_a_first_attempt(make_row):
+    older = make_row().model_dump(exclude={"trial"})
+    assert Row.model_validate(older).trial == 0
+    with pytest.raises(ValidationError):
+        make_row(trial=-1)
+
+
+def test_attempts_are_told_apart_by_trial(make_row):
+    first, second = make_row(success=False), make_row(success=True, trial=1)
+    again = make_row(success=False, trial=1)
+    assert latest([first, second]) == [first, second]
+    assert latest([first, second, again]) == [first, again]
+
+
+@pytest.mark.parametrize(
+    ("attempts", "trial", "solved"),
+    [
+        ([(0, False), (1, True)], 1, True),
+        ([(1, True), (0, False), (2, False)], 1, True),
+        ([(0, False), (2, False), (1, False)], 2, False),
+        ([(0, True)], 0, True),
+    ],
+)
+def test_a_task_is_judged_by_the_attempt_that_solved_it_or_the_last(make_row, attempts, trial, solved):
+    used = {"usage": Usage(prompt_tokens=5, calls=1), "aside": Usage(prompt_tokens=2, calls=1)}
+    rows = [make_row(success=success, trial=t, **used) for t, success in attempts]
+    (row,) = judged(rows)
+    assert row == until_solved(rows)
+    assert (row.trial, row.solved) == (trial, solved)
+    assert (row.usage.prompt_tokens, row.usage.calls) == (5 * len(rows), len(rows))
+    assert (row.aside.prompt_tokens, row.aside.calls) == (2 * len(rows), len(rows))
+
+
+def test_a_last_attempt_that_a_server_ended_is_not_a_failure(make_row):
+    rows = [make_row(success=False), make_row(success=None, reason="error", trial=1)]
+    assert outcomes(judged(rows)) == {}
+
+
+def test_final_counts_a_task_once_and_keeps_its_attempts_apart_on_demand(make_row):
+    early = [make_row("expel", trained_on=2, success=False, trial=t) for t in (0, 1)]
+    late = [make_row("expel", trained_on=4, success=t == 1, trial=t) for t in (0, 1)]
+    assert final_attempts([*early, *late]) == late
+    assert [(row.trained_on, row.trial) for row in final([*early, *late])] == [(4, 1)]
 
 
 def _lesson(name: str, *sources: str, **fields: object) -> Lesson:
@@ -206,6 +312,11 @@ def test_intervals_by_hand(solved, n, low, high):
 def test_an_interval_of_nonsense(mean):
     with pytest.raises(DataError):
         interval(mean, 3)
+
+
+def test_a_share_of_nothing_is_unknown():
+    assert share(0, 0) is None
+    assert share(1, 4) == 0.25
 
 
 def test_over_several_runs(make_row):
@@ -448,60 +559,21 @@ def test_any_attempts_add_up(rows):
     assert sum(endings(rows).values()) == sum(row.counted for row in rows)
 
 
-def _made(name, taken, **fields):
-    return Trajectory(id=name, task_id="t", task="t", steps=tuple(taken), **fields)
+def test_an_unknown_price_is_unknown_where_it_matters(make_row):
+    known, unknown = Usage(calls=2, cost=0.3), Usage(calls=1, cost=None)
+    parts = phases([make_row(usage=known)], unknown)
+    assert [getattr(parts, name).cost for name in ("learning", "recall", "rollout", "total")] == [None, 0.0, 0.3, None]
+    parts = phases([make_row(usage=known + unknown, aside=unknown)], known)
+    assert [getattr(parts, name).cost for name in ("learning", "recall", "rollout", "total")] == [0.3, None, None, None]
 
 
-def test_means_over_the_attempts_of_each_condition(make_row):
-    taken = [Step(thought="find a mug", action="go to shelf 1", observation="You see a mug 1."), Step(action="look")]
-    made = [
-        _made("a", taken, usage=Usage(prompt_tokens=300, completion_tokens=20, calls=1, replayed=1)),
-        _made("b", [], usage=Usage(prompt_tokens=100, completion_tokens=0)),
-        _made("c", taken[1:]),
-    ]
-    rows = [make_row("react", "t", success=False, trajectory_id="a")]
-    rows += [make_row("react", "t", success=True, trial=1, trajectory_id="b")]
-    rows += [make_row("act", "t", success=True, trajectory_id="c")]
-    react, act = step_statistics(rows, made)
-    assert (react.condition, react.n, act.condition, act.n) == ("react", 2, "act", 1)
-    assert (react.thoughts, react.actions, react.calls) == (0.5, 1.0, 1.0)
-    assert (react.prompt_tokens, react.completion_tokens) == (200, 10)
-    assert (react.thought_tokens, react.action_tokens, react.observation_tokens) == (2, 3.5, 4)
-    assert (act.thoughts, act.actions) == (0, 1)
+def test_sums_of_dollars_leave_no_dust(make_row):
+    asides = [Usage(cost=price) for price in (0.1, 0.2, 0.7)]
+    rows = [make_row(task_id=str(i), usage=one, aside=one) for i, one in enumerate(asides)]
+    rows.append(make_row(task_id="x", usage=Usage(cost=0.3), aside=Usage(cost=0.3)))
+    assert phases(rows, Usage()).rollout.cost == 0.0
 
 
-@pytest.mark.parametrize(
-    ("metas", "mean"),
-    [([{"invalid": 3}, {"invalid": 0}], 1.5), ([{"invalid": 3}, {}], None), ([{"invalid": "many"}, {}], None)],
-)
-def test_invalid_actions_are_known_for_all_or_not_at_all(make_row, metas, mean):
-    rows = [make_row(task_id=str(i), success=True, trajectory_id=str(i)) for i in range(2)]
-    (found,) = step_statistics(rows, [_made(str(i), [], meta=meta) for i, meta in enumerate(metas)])
-    assert found.invalid == mean
-
-
-def test_guidance_is_its_text_and_its_demonstrations(make_row):
-    rows = [make_row(task_id=str(i), success=True, trajectory_id=str(i)) for i in range(2)]
-    old = _made("old", [Step(action="a" * 23)])  # "Task: t", "Action: aa..": 39 characters
-    made = [_made("0", [], guidance="x" * 41, demonstration_ids=("old", "old")), _made("1", [])]
-    (found,) = step_statistics(rows, [*made, old])
-    assert found.guidance_tokens == (11 + 2 * 10) / 2
-    (found,) = step_statistics(rows, made)
-    assert found.guidance_tokens is None
-
-
-def test_without_a_tokenizer_no_parts_are_counted(make_row, monkeypatch):
-    def missing():
-        raise MissingExtraError("local", "wordllama")
-
-    monkeypatch.setattr(static, "tokenizer", missing)
-    measures._tokenizer.cache_clear()
-    (found,) = step_statistics([make_row(trajectory_id="a")], [_made("a", [Step(thought="hm")])])
-    measures._tokenizer.cache_clear()
-    assert (found.thoughts, found.thought_tokens, found.observation_tokens) == (1, None, None)
-
-
-def test_errors_and_unknown_trajectories_are_left_out(make_row):
-    rows = [make_row(reason="error", trajectory_id="a"), make_row(task_id="x", success=True, trajectory_id="lost")]
-    assert step_statistics(rows, [_made("a", [])]) == ()
-    assert step_statistics([], [_made("a", [])]) == ()
+def test_a_row_without_it_used_nothing_aside(make_row):
+    old = make_row(success=True, usage=Usage(prompt_tokens=9)).model_dump(exclude={"aside"})
+    assert Row.model_validate(old).aside == Usage()

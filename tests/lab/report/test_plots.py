@@ -1,16 +1,14 @@
 from __future__ import annotations
 
 import re
-import sys
 import xml.etree.ElementTree as ET
 
 import pytest
 
-from seasoned.errors import MissingExtraError
 from seasoned.lab.report import plots
 from seasoned.lab.report.build import build
-from seasoned.lab.report.figures import FIGURES
-from seasoned.lab.report.plots import audit_bars
+from seasoned.lab.report.drawing import BLUE, PALE
+from seasoned.lab.report.plots import FIGURES, audit_bars, draw_figures
 from seasoned.lab.report.summary import Run, Summary
 
 PLAIN = [plots.accuracy_bars, plots.learning_curve, plots.transitions_bars, plots.tokens_bars]
@@ -110,12 +108,6 @@ def test_any_name_can_be_drawn(make_row, name):
         for plot in plots_of:
             assert ET.fromstring(plot(found)) is not None
             assert "<script" not in plot(found)
-
-
-def test_without_matplotlib_the_error_says_what_to_install(monkeypatch, summary: Summary):
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(MissingExtraError, match=r"matplotlib.*seasoned\[eval\]"):
-        plots.accuracy_bars(summary)
 
 
 def test_heuristics_by_what_they_come_from(guided_summary, make_row):
@@ -221,9 +213,39 @@ def test_an_audit_has_a_bar_for_each_alteration(audited):
     assert {"80%  (8/10)", "20%  (2/10)", "10%  (1/10)"} <= set(texts)
     assert any("disabled" in text for text in texts)
     assert svg == audit_bars(audited)
-    assert any(figure.plot is audit_bars for figure in FIGURES)
+    assert any(plot is audit_bars for _, plot, _ in FIGURES)
 
 
 def test_without_an_audit_there_is_no_picture(audited):
     kept = tuple(one for one in audited.conditions if "+" not in one.name)
     assert audit_bars(audited.model_copy(update={"conditions": kept})) == ""
+
+
+def test_a_figure_names_the_baseline_and_one_without_data_is_left_out(monkeypatch):
+    monkeypatch.setattr(plots, "FIGURES", (("Against {baseline}", lambda _: "<svg/>", "x"), ("None", lambda _: "", "")))
+    assert draw_figures(build([], run={}, baseline="few-shot")) == [("Against few-shot", "<svg/>", "x")]
+    assert draw_figures(build([], run={}, baseline="")) == [("Against the baseline", "<svg/>", "x")]
+
+
+def test_colours_that_a_dark_page_changes_have_names(monkeypatch):
+    monkeypatch.setattr(plots, "FIGURES", (("x", lambda _: f"<path style='fill: {PALE}; stroke: {BLUE}'/>", ""),))
+    ((_, svg, _),) = draw_figures(build([], run={}))
+    assert svg == f"<path style='fill: var(--pale, {PALE}); stroke: var(--blue, {BLUE})'/>"
+
+
+def test_every_plot_takes_any_summary_and_no_title_stands_twice(summary, retried_summary):
+    pytest.importorskip("matplotlib")
+    for given in (summary, retried_summary):
+        drawn = [title for title, *_ in draw_figures(given)]
+        assert {"Accuracy", "Tokens"} < set(drawn)
+        assert len(set(drawn)) == len(drawn)
+
+
+def test_heuristics_are_drawn_by_origin_and_against_trajectories(guided_summary):
+    pytest.importorskip("matplotlib")
+    drawn = [title for title, *_ in draw_figures(guided_summary)]
+    assert {"Heuristics from successes and failures", "Heuristics against trajectories"} < set(drawn)
+
+
+def test_what_is_counted_by_seed_fold_and_run_is_called_episodes():
+    assert not [title for title, _, caption in FIGURES if "Numbers are tasks" in caption]

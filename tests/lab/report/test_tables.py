@@ -6,24 +6,125 @@ import json
 import pytest
 from rich.console import Console
 
-from seasoned.lab.report import attempt_tables, forms, tables
-from seasoned.lab.report.attempt_tables import (
-    trials_table,
-)
+from seasoned.lab.report import attempt_tables, tables
+from seasoned.lab.report.attempt_tables import FEW, show, trials_table
 from seasoned.lab.report.build import build
 from seasoned.lab.report.html import render
-from seasoned.lab.report.measures import phases
-from seasoned.lab.report.rows import Row, judged
-from seasoned.lab.report.summary import Solved, Summary
-from seasoned.lab.report.tables import FEW, categories_table, pairs_table, phases_table, show
+from seasoned.lab.report.summary import Pair, Solved, Summary
+from seasoned.lab.report.tables import (
+    Column,
+    Line,
+    Table,
+    categories_table,
+    pairs_table,
+    phases_table,
+    place_words,
+    to_rich,
+)
 from seasoned.types import Lesson, Usage
+
+LABELS = ("disabled", "ExpNote", "few-shot")
+NAMES = ("solved", "accuracy", "points", "exact", "cost")
+SPARE = ("tokens in", "tokens out", "turns", "errors", "seconds")
+
+
+def drawn(table, width):
+    console = Console(file=io.StringIO(), width=width, color_system=None)
+    console.print(to_rich(table, width))
+    lines = [line.rstrip() for line in console.file.getvalue().splitlines()]
+    assert max(map(len, lines)) <= width
+    return lines
+
+
+def made(names, spare=(), labels=LABELS, source="", cell="38.5 ± 1.9"):
+    columns = (Column("condition", number=False), *map(Column, names), *(Column(name, spare=True) for name in spare))
+    cells = (cell,) * (len(columns) - 1)
+    return Table("Test", columns, tuple(Line((label, *cells), source) for label in labels))
+
+
+@pytest.mark.parametrize("width", [80, 90, 100])
+@pytest.mark.parametrize("names", [NAMES, NAMES * 2])
+@pytest.mark.parametrize("spare", [SPARE[:n] for n in range(6)])
+def test_the_first_column_and_every_number_are_whole(width, names, spare):
+    lines = drawn(made(names, spare), width)
+    assert lines[2].split()[0] == "condition"
+    shown = lines[4].count("±")
+    assert [line.split()[0] for line in lines[4:7]] == list(LABELS)
+    assert all(line.count("38.5 ± 1.9") == shown >= min(len(names), 5) for line in lines[4:7])
+    left_out = len(names) + len(spare) - shown
+    assert ("Not shown in this narrow terminal: " in "\n".join(lines)) is (left_out > 0)
+
+
+def test_columns_that_may_give_way_go_first_and_no_more_than_must():
+    table = made(("solved", "accuracy"), ("turns", "errors"))
+    assert "turns" in drawn(table, 61)[2]
+    assert [line for line in drawn(table, 60) if "Not shown" in line] == ["Not shown in this narrow terminal: errors."]
+    lines = drawn(made(("solved",), ("turns", "errors")), 30)
+    assert (lines[2].split(), lines[4].split()[0]) == (["condition", "solved"], "disabled")
+    assert "turns, errors" in " ".join(lines)
+
+
+@pytest.mark.parametrize("width", [80, 90, 100])
+def test_a_longer_name_and_a_source_are_whole_where_columns_may_give_way(width):
+    labels = ("few-shot-trajectories", "ERL")
+    lines = drawn(made(NAMES[:3], SPARE, labels), width)
+    assert [line.split()[0] for line in lines[4:6]] == list(labels)
+    lines = drawn(made(NAMES[:3], SPARE, labels, "gpt-3.5-turbo, paper"), width)
+    assert lines[4].strip() == "gpt-3.5-turbo, paper"
+    assert lines[5].startswith("   few-shot-trajectories ")
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"), [(43.333, "+43.3"), (-12.0, "−12.0"), (0.0, "0.0"), (-0.04, "0.0"), (None, "—")]
+)
+def test_signed(value, shown):
+    assert tables.signed(value) == shown
+
+
+@pytest.mark.parametrize(
+    ("p", "cell", "clause"),
+    [
+        (1e-9, "<0.001", "p < 0.001"),
+        (0.00099, "<0.001", "p < 0.001"),
+        (0.0324, "0.032", "p = 0.032"),
+        (0.412, "0.41", "p = 0.41"),
+        (1.0, "1.00", "p = 1.00"),
+    ],
+)
+def test_p_values(p, cell, clause):
+    pair = Pair(a="a", b="b", n=0, both=0, only_a=0, only_b=0, neither=0, points=None, tasks=0, p=p)
+    assert tables.p_value(p) == cell
+    assert tables.test_words(pair) == f"exact McNemar {clause}"
+
+
+@pytest.mark.parametrize(
+    ("dollars", "shown"),
+    [(None, "—"), (0.0, "$0"), (0.00001, "<$0.0001"), (0.0123, "$0.012"), (0.5, "$0.5"), (12.345, "$12.35")],
+)
+def test_an_unknown_cost_is_never_zero(dollars, shown):
+    assert tables.cost(dollars) == shown
+
+
+def test_rates():
+    assert tables.percent(0.683) == "68.3%"
+    assert tables.percent(None) == "—"
+    assert tables.rate_cell(0.683, (0.558, 0.787)) == "68.3% [56, 79]"
+
+
+@pytest.mark.parametrize(
+    ("among", "says"),
+    [([(1, 2)], ""), ([(1, 2), (1, 0)], "fold 2"), ([(1, 2), (0, 2)], "seed 1"), ([(1, 2), (0, 0)], "seed 1, fold 2")],
+)
+def test_a_pool_is_told_from_the_others(among, says):
+    assert place_words(1, 2, among) == says
+
 
 EVIL = "[red]x[/red] | <b>\x1b[31m\u202e\n`"
 
 
-def _drawn(table: forms.Table, width: int) -> str:
+def _drawn(table: tables.Table, width: int) -> str:
     console = Console(file=io.StringIO(), width=width, color_system=None)
-    console.print(forms.to_rich(table, width))
+    console.print(tables.to_rich(table, width))
     return console.file.getvalue()
 
 
@@ -56,7 +157,7 @@ def test_an_unknown_cost_is_a_dash(make_row):
     assert [line.cells[7] for line in lines] == ["—", "$0"]
 
 
-def _column(table: forms.Table, name: str) -> list[str]:
+def _column(table: tables.Table, name: str) -> list[str]:
     place = [column.name for column in table.columns].index(name)
     return [line.cells[place] for line in table.lines]
 
@@ -112,7 +213,7 @@ def test_every_line_has_as_many_cells_as_there_are_columns(summary: Summary):
 
 
 def test_json_has_figures_not_their_looks(summary: Summary):
-    found = json.loads(json.dumps(forms.to_json(tables.comparison_table([summary, summary])), allow_nan=False))
+    found = json.loads(json.dumps(tables.to_json(tables.comparison_table([summary, summary])), allow_nan=False))
     assert found["rows"][0]["n"] == 119
     assert found["rows"][0]["source"] == ""
     assert found["columns"][4] == "accuracy [95%]"
@@ -180,21 +281,6 @@ def test_runs_of_other_benchmarks_are_never_paired(make_row):
     assert tables.comparison_table(found, [rows, rows]).lines[1].values["pairs"] is None
 
 
-def test_show_prints_headline_table_and_lessons(summary: Summary):
-    console = Console(file=io.StringIO(), width=120, color_system=None)
-    tables.show(summary, console)
-    printed = console.file.getvalue()
-    assert printed.startswith("ExpNote solved")
-    assert "Test episodes" in printed
-    assert "Lessons and their results" in printed
-
-
-def test_show_prints_the_trials_where_there_are_some(retried_summary):
-    console = Console(file=io.StringIO(), width=100, color_system=None)
-    tables.show(retried_summary, console)
-    assert "Solved by trial" in console.file.getvalue()
-
-
 def test_figures_of_one_paper_stand_together(retried_summary):
     lines = [(line.source, line.cells[0]) for line in tables.main_table(retried_summary).lines if line.source]
     assert lines == [
@@ -203,13 +289,6 @@ def test_figures_of_one_paper_stand_together(retried_summary):
         ("GPT-3 / GPT-3.5, paper", "retry"),
         ("GPT-3 / GPT-3.5, paper", "Reflexion R11"),
     ]
-
-
-@pytest.mark.parametrize("width", [20, 100])
-def test_an_empty_run_can_be_shown(width):
-    console = Console(file=io.StringIO(), width=width)
-    tables.show(build([], run={}), console)
-    assert "No test" in console.file.getvalue()
 
 
 def _own(table):
@@ -298,7 +377,7 @@ def test_a_pair_without_common_tasks_has_no_test(make_row):
 def test_the_terminal_shows_a_few_pairs_and_the_page_folds_away_many(compared, conditions, shown):
     summary = compared(conditions)
     console = Console(file=io.StringIO(), width=100, color_system=None)
-    tables.show(summary, console)
+    show(summary, console)
     assert ("only a" in console.file.getvalue()) is shown
     page = render(summary, [])
     opened, closed = "<h3>Pairs</h3>" in page, "<summary>Pairs: " in page
@@ -358,21 +437,6 @@ def test_what_a_paper_prints_of_tokens_and_cost_stands_beside_ours(spent_rows):
     assert {len(line.cells) for line in table.lines} == {len(table.columns)}
 
 
-def test_an_unknown_price_is_unknown_where_it_matters(make_row):
-    known, unknown = Usage(calls=2, cost=0.3), Usage(calls=1, cost=None)
-    parts = phases([make_row(usage=known)], unknown)
-    assert [getattr(parts, name).cost for name in ("learning", "recall", "rollout", "total")] == [None, 0.0, 0.3, None]
-    parts = phases([make_row(usage=known + unknown, aside=unknown)], known)
-    assert [getattr(parts, name).cost for name in ("learning", "recall", "rollout", "total")] == [0.3, None, None, None]
-
-
-def test_sums_of_dollars_leave_no_dust(make_row):
-    asides = [Usage(cost=price) for price in (0.1, 0.2, 0.7)]
-    rows = [make_row(task_id=str(i), usage=one, aside=one) for i, one in enumerate(asides)]
-    rows.append(make_row(task_id="x", usage=Usage(cost=0.3), aside=Usage(cost=0.3)))
-    assert phases(rows, Usage()).rollout.cost == 0.0
-
-
 def test_the_table_has_the_rollout_apart_and_against_the_baselines(spent_summary):
     table = phases_table(spent_summary)
     assert [line.cells for line in table.lines] == [
@@ -404,25 +468,3 @@ def test_input_is_compared_for_each_task(spent_rows):
 def test_without_calls_beside_the_agent_there_is_no_table(make_row):
     rows = [make_row(name, success=True, usage=Usage(prompt_tokens=9, calls=1)) for name in ("react", "erl")]
     assert phases_table(build(rows, run={}, learning={"erl": Usage()})) is None
-
-
-def test_a_row_without_it_used_nothing_aside(make_row):
-    old = make_row(success=True, usage=Usage(prompt_tokens=9)).model_dump(exclude={"aside"})
-    assert Row.model_validate(old).aside == Usage()
-
-
-def test_attempts_at_a_task_are_summed_aside_too(make_row):
-    aside = Usage(prompt_tokens=10, calls=1)
-    rows = [make_row(success=False, trial=trial, usage=aside + aside, aside=aside) for trial in range(3)]
-    (one,) = judged(rows)
-    assert (one.usage.calls, one.aside.calls, one.aside.prompt_tokens) == (6, 3, 30)
-
-
-def test_it_stands_in_the_terminal_and_on_the_page(swept):
-    summary = swept(disabled=1, erl_random_k1=2, erl_random_k60=3)
-    console = Console(file=io.StringIO(), width=100, color_system=None)
-    tables.show(summary, console)
-    page = render(summary, [])
-    assert "By number of heuristics" in console.file.getvalue()
-    assert "<h2>By number of heuristics</h2>" in page
-    assert "<figure><h3>By number of heuristics</h3><svg" in page

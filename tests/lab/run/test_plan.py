@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from seasoned.errors import ConfigError, SeasonedError
-from seasoned.lab.report.rows import Row
+from seasoned.lab.report.measures import Row
 from seasoned.lab.run.plan import make_plan, outcomes_of, stratified_folds
 from seasoned.types import Task
 

@@ -92,7 +92,7 @@ def audit(
 
     Repeats a run's test with blank, shuffled, foreign and negated lessons.
     """
-    from seasoned.lab.report.tables import show as show_tables
+    from seasoned.lab.report.attempt_tables import show as show_tables
     from seasoned.lab.run.extend import audit as make
 
     directory = find_run(run, runs)

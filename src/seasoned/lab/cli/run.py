@@ -222,7 +222,7 @@ def show_run(directory: Path, as_json: bool) -> None:
         return
     from rich.console import Console
 
-    from seasoned.lab.report.tables import show
+    from seasoned.lab.report.attempt_tables import show
 
     console = Console()
     show(summary, console)

@@ -82,8 +82,7 @@ def compare(
 
     Paired tests are shown where the runs share tasks.
     """
-    from seasoned.lab.report.forms import to_json, to_rich
-    from seasoned.lab.report.tables import comparison_table
+    from seasoned.lab.report.tables import comparison_table, to_json, to_rich
     from seasoned.lab.run.rundir import read_rows, read_summary
 
     if len(run) < 2:
@@ -108,8 +107,7 @@ def table(
     as_json: JsonOption = False,
 ) -> None:
     """Print the table of a run. --csv or --json print all its episodes as rows."""
-    from seasoned.lab.report.forms import to_rich
-    from seasoned.lab.report.tables import main_table
+    from seasoned.lab.report.tables import main_table, to_rich
     from seasoned.lab.run.rundir import flat_rows, read_summary, to_csv
 
     directory = find_run(run, runs)
@@ -139,7 +137,7 @@ def export(
 ) -> None:
     """Write the test attempts of a run as logs of inspect-ai, one for each condition."""
     from seasoned.lab.report.inspect_log import write_log
-    from seasoned.lab.report.rows import final
+    from seasoned.lab.report.measures import final
     from seasoned.lab.run.rundir import read_rows, read_summary, read_trajectories
 
     del form  # there is only one format

@@ -1,35 +1,52 @@
-"""The tables of a report on attempts, heuristics, lessons and their proof; `tables.py` has those on test episodes.
+"""The tables on attempts, heuristics, lessons and their proof, and which tables the terminal and the page show.
 
-Always holds: as in `tables.py`.
+Always holds: as in `tables.py`, which has the tables on test episodes; terminal and page show tables in one order.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from itertools import groupby
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
-from seasoned.lab.report.forms import (
+from seasoned.lab.report.measures import grouped
+from seasoned.lab.report.reference import Steps as PrintedSteps
+from seasoned.lab.report.reference import further_references, step_references, trial_references
+from seasoned.lab.report.summary import Interval, LessonEffect, Probed, Run, Steps, Summary, Trial
+from seasoned.lab.report.tables import (
     MAX_CATEGORIES,
     Column,
     Line,
     Table,
     accuracy_cell,
+    categories_table,
     columns,
     decimal,
     gathering,
-    interval,
     is_partial,
+    main_table,
     p_value,
+    pairs_table,
     percent,
+    phases_table,
+    rate_cell,
     signed,
     solved_cell,
     spare,
+    to_rich,
 )
-from seasoned.lab.report.reference import Steps as PrintedSteps
-from seasoned.lab.report.reference import further_references, step_references, trial_references
-from seasoned.lab.report.summary import AtK, Interval, LessonEffect, Probed, Run, Steps, Summary, Trial
-from seasoned.text import UNKNOWN, count, label, one_line
+from seasoned.text import UNKNOWN, clean, count, label, one_line
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+FEW = 10
+"""The most pairs shown at once; more are folded away."""
+_SOURCES = {"positive": "solved attempts", "negative": "failed attempts"}
+_DECISIONS = {"promote": "promoted", "stop": "not promoted", "continue": "go on"}
+_RETRIEVALS = ("erl", "erl-embedding", "erl-thought", "erl-random")
+"""The retrievals of heuristics; `erl` retrieves as its recipe says."""
+_OLD_NAMES = {f"{name}-k{k}": (name, k) for name in _RETRIEVALS for k in (1, 3, 5, 10, 20, 40, 60)}
+"""Retrieval and k by condition, for runs that do not store the conditions' parameters."""
 
 
 def retried(summary: Summary) -> list[tuple[str, Sequence[Trial]]]:
@@ -53,10 +70,9 @@ def trials_table(summary: Summary) -> Table | None:
         lines.append(Line((label(name), *rates, *test)))
     names = {name.casefold() for name, _ in ours}
     published = [one for one in trial_references(summary.run.benchmark) if one.condition in names]
-    for (source, name), group in groupby(published, key=lambda one: (one.source, one.condition)):
-        printed = {one.trial: one.value for one in group}
-        cells = [f"{printed[trial]:.1f}%" if trial in printed else "" for trial in range(most)]
-        if any(cells):
+    for (source, name), group in grouped(((one.source, one.condition), one) for one in published).items():
+        printed = {one.trial: f"{one.value:.1f}%" for one in group}
+        if any(cells := [printed.get(trial, "") for trial in range(most)]):
             lines.append(Line((label(name), *cells, "", "", ""), source))
     notes = ("R0 is the first attempt. A task is tried again until it is solved, and counts from then on.",)
     headings = columns("condition", *heads, "points,\nlast vs R0", "exact\np", spare("attempts"))
@@ -70,20 +86,14 @@ def repeats_table(summary: Summary) -> Table | None:
         return None
     scored = any(is_partial(result.reward, result.mean) for _, result in repeated)
     ks = range(2, 1 + max(figure.k for _, result in repeated for figure in result.figures))
-
-    def rates(by_k: Mapping[int, AtK]) -> list[str]:
-        at = [f"{percent(by_k[k].pass_at)} {interval(by_k[k].pass_at_interval)}" if k in by_k else UNKNOWN for k in ks]
-        return at + [
-            f"{percent(by_k[k].pass_hat)} {interval(by_k[k].pass_hat_interval)}" if k in by_k else UNKNOWN for k in ks
-        ]
-
     lines = []
     for name, result in repeated:
         mean = f"{percent(result.mean)} ± {100 * (result.error or 0.0):.1f}"
         score = UNKNOWN if result.reward is None else f"{result.reward:.3f} ± {result.reward_error or 0.0:.3f}"
-        cells = (label(name), str(len(result.rates)), mean, *([score] if scored else []))
-        by_k = {figure.k: figure for figure in result.figures}
-        lines.append(Line((*cells, *rates(by_k))))
+        at = {one.k: rate_cell(one.pass_at, one.pass_at_interval) for one in result.figures}
+        hat = {one.k: rate_cell(one.pass_hat, one.pass_hat_interval) for one in result.figures}
+        rates = [by_k.get(k, UNKNOWN) for by_k in (at, hat) for k in ks]
+        lines.append(Line((label(name), str(len(result.rates)), mean, *([score] if scored else []), *rates)))
     lines += _printed_at_k(summary, [name for name, _ in repeated], ks, 1 + scored)
     means = ("solved,\nmean ± error", *(["score,\nmean ± error"] if scored else []))
     heads = [Column(f"{name}{k}\n[95%]", spare=k < ks[-1]) for name in ("pass@", "pass^") for k in ks]
@@ -99,14 +109,15 @@ def repeats_table(summary: Summary) -> Table | None:
 def _printed_at_k(summary: Summary, names: Sequence[str], ks: Sequence[int], blank: int) -> list[Line]:
     """The published figures over several runs (ERL, table 1), of a benchmark and of its parts."""
     units = [f"{name}{k}" for name in ("pass@", "pass^") for k in ks]
-    by_source: dict[tuple[str, str, str], dict[str, float]] = {}
-    for one in further_references(summary.run.benchmark):
-        if one.unit in units and one.condition in names:
-            by_source.setdefault((one.condition, one.category, one.source), {})[one.unit] = one.value
+    printed = grouped(
+        ((one.condition, one.category, one.source), (one.unit, f"{one.value:.1f}%"))
+        for one in further_references(summary.run.benchmark)
+        if one.unit in units and one.condition in names
+    )
     lines = []
-    for (name, part, source), printed in by_source.items():
-        cells = [f"{printed[unit]:.1f}%" if unit in printed else "" for unit in units]
+    for (name, part, source), rates in printed.items():
         title = f"{label(name)}, {part}" if part else label(name)
+        cells = (dict[str, str](rates).get(unit, "") for unit in units)
         lines.append(Line((title, "", *[""] * blank, *cells), source))
     return lines
 
@@ -160,25 +171,16 @@ class Point(NamedTuple):
     interval: Interval
 
 
-_RETRIEVALS = ("erl", "erl-embedding", "erl-thought", "erl-random")
-"""The retrievals of heuristics; `erl` retrieves as its recipe says."""
-_OLD_NAMES = {f"{name}-k{k}": (name, k) for name in _RETRIEVALS for k in (1, 3, 5, 10, 20, 40, 60)}
-"""Retrieval and k by condition, for runs that do not store the conditions' parameters."""
-
-
 def _swept(run: Run, name: str) -> tuple[str, int] | None:
     parameters = run.parameters.get(name)
     if not parameters:
         return _OLD_NAMES.get(name)
+    k = parameters.get("k")
     # A condition with other parameters is not a point of the same curve.
-    if (
-        not name.startswith("erl")
-        or not isinstance(parameters.get("k"), int)
-        or not parameters.keys() <= {"k", "retrieve", "on"}
-    ):
+    if not name.startswith("erl") or not isinstance(k, int) or not parameters.keys() <= {"k", "retrieve", "on"}:
         return None
     retrieve = "thought" if parameters.get("on") == "thought" else parameters.get("retrieve")
-    return f"erl-{retrieve}" if retrieve else "erl", parameters["k"]
+    return f"erl-{retrieve}" if retrieve else "erl", k
 
 
 def sweep(summary: Summary) -> dict[str, list[Point]]:
@@ -200,13 +202,13 @@ def sweep_table(summary: Summary) -> Table | None:
     lines = []
     for k in sorted({k for points in curves.values() for k in points}):
         at_k = [points.get(k) for points in curves.values()]
-        cells = (f"{percent(one.accuracy)} {interval(one.interval)}" if one else "" for one in at_k)
-        lines.append(Line((str(k), *cells)))
+        lines.append(Line((str(k), *(rate_cell(one.accuracy, one.interval) if one else "" for one in at_k))))
     heads = columns("heuristics", *(f"{label(name)}\n[95%]" for name in curves), words=0)
-    notes = ["Over all runs of the test."]
-    if "erl" in curves:
-        notes.append("ERL retrieves as the recipe says under erl.retrieve.")
-    return Table("By number of heuristics", heads, tuple(lines), tuple(notes))
+    notes = (
+        "Over all runs of the test.",
+        *(["ERL retrieves as the recipe says under erl.retrieve."] if "erl" in curves else []),
+    )
+    return Table("By number of heuristics", heads, tuple(lines), notes)
 
 
 def origins_table(summary: Summary) -> Table | None:
@@ -249,14 +251,13 @@ def efficiency_table(summary: Summary) -> Table | None:
         return None
     lines = []
     for one in summary.efficiency:
-        source = "solved attempts" if one.type == "positive" else "failed attempts"
         figures = (f"{one.lessons:.1f}", signed(one.points), signed(one.points_per_lesson, 3))
-        lines.append(Line((label(one.condition), source, *figures)))
+        lines.append(Line((label(one.condition), _SOURCES[one.type], *figures)))
     types = {one.type for one in summary.efficiency}
     for printed in further_references(summary.run.benchmark):
         if printed.unit == "points a note" and printed.condition in types:
-            source = "solved attempts" if printed.condition == "positive" else "failed attempts"
-            lines.append(Line((printed.condition, source, "", "", signed(printed.value, 3)), printed.source))
+            cells = (printed.condition, _SOURCES[printed.condition], "", "", signed(printed.value, 3))
+            lines.append(Line(cells, printed.source))
     heads = columns("variant", "learned from", "lessons", "points", "points per lesson", words=2)
     return Table("The value of a lesson", heads, tuple(lines))
 
@@ -271,19 +272,13 @@ def lessons_table(summary: Summary, *, limit: int, width: int = 60) -> Table | N
         return None
     seeds = len({one.seed for one in lessons} - {None}) > 1
     heads = ("recalled", "solved\nwith it", f"same tasks,\n{label(summary.baseline)}", "points")
-    headings = columns("key", "lesson", *([spare("seed")] if seeds else []), *heads, words=2)
 
     def line(one: LessonEffect) -> Line:
-        cells = (
-            one_line(one.key, 24) or UNKNOWN,
-            one_line(one.text, width),
-            *([UNKNOWN if one.seed is None else str(one.seed)] if seeds else []),
-            str(one.recalled),
-            f"{one.successes}/{one.n}" if one.n else UNKNOWN,
-            f"{one.baseline_successes}/{one.baseline_n}" if one.baseline_n else UNKNOWN,
-            signed(one.points, 0),
-        )
-        return Line(cells)
+        seed = [UNKNOWN if one.seed is None else str(one.seed)] if seeds else []
+        with_it = f"{one.successes}/{one.n}" if one.n else UNKNOWN
+        without = f"{one.baseline_successes}/{one.baseline_n}" if one.baseline_n else UNKNOWN
+        results = (str(one.recalled), with_it, without, signed(one.points, 0))
+        return Line((one_line(one.key, 24) or UNKNOWN, one_line(one.text, width), *seed, *results))
 
     notes = []
     if len(lessons) > limit:
@@ -291,6 +286,7 @@ def lessons_table(summary: Summary, *, limit: int, width: int = 60) -> Table | N
     if unused := sum(not one.recalled for one in lessons):
         notes.append(f"{unused} of {len(lessons)} lessons were never recalled in a test episode.")
     notes.append("Lessons are recalled together, so these figures do not show the effect of a single lesson.")
+    headings = columns("key", "lesson", *([spare("seed")] if seeds else []), *heads, words=2)
     return Table("Lessons and their results", headings, tuple(map(line, lessons[:limit])), tuple(notes))
 
 
@@ -305,20 +301,12 @@ def probes_table(summary: Summary) -> Table | None:
     shown = ordered if len(ordered) <= 20 else [*ordered[:10], *ordered[-10:]]
 
     def line(one: Probed) -> Line:
-        cells = (
-            label(one.condition),
-            one.block,
-            one_line(one.text, 60),
-            str(one.uses),
-            f"{100 * one.raw:+.0f}",
-            f"{100 * one.effect:+.0f}",
-            f"{100 * one.deviation:.0f}",
-            "kept" if one.kept else "left out",
-        )
-        return Line(cells)
+        points = (f"{100 * one.raw:+.0f}", f"{100 * one.effect:+.0f}", f"{100 * one.deviation:.0f}")
+        decision = "kept" if one.kept else "left out"
+        return Line((label(one.condition), one.block, one_line(one.text, 60), str(one.uses), *points, decision))
 
-    words = Column("", number=False)
-    heads = columns("lessons of", "block", "lesson", "shown", "raw points", "points", "deviation", words, words=3)
+    decided = Column("", number=False)
+    heads = columns("lessons of", "block", "lesson", "shown", "raw points", "points", "deviation", decided, words=3)
     notes = ["Estimates from withholding each lesson at random. They choose candidates for a gate and prove nothing."]
     if len(ordered) > len(shown):
         notes.append(f"{len(ordered) - len(shown)} more are in summary.json.")
@@ -330,19 +318,10 @@ def gates_table(summary: Summary) -> Table | None:
     lines = []
     for gate in summary.gates:
         for number, look in enumerate(gate.looks):
-            decision_cell = {"promote": "promoted", "stop": "not promoted", "continue": "go on"}[look.verdict]
-            cells = (
-                label(gate.of) if not number else "",
-                gate.block if not number else "",
-                str(look.tasks),
-                str(look.won),
-                str(look.lost),
-                f"{look.p:.3g}",
-                f"{look.level:.3g}",
-                decision_cell,
-                count(gate.tokens) if number == len(gate.looks) - 1 else "",
-            )
-            lines.append(Line(cells))
+            about = ("", "") if number else (label(gate.of), gate.block)
+            counts = (str(look.tasks), str(look.won), str(look.lost), f"{look.p:.3g}", f"{look.level:.3g}")
+            tokens = count(gate.tokens) if number == len(gate.looks) - 1 else ""
+            lines.append(Line((*about, *counts, _DECISIONS[look.verdict], tokens)))
     if not lines:
         return None
     decision = Column("decision", number=False)
@@ -351,3 +330,24 @@ def gates_table(summary: Summary) -> Table | None:
     if excluded := sum(gate.excluded for gate in summary.gates):
         notes.append(f"{excluded} gate tasks had a server error and count as ties.")
     return Table("Gates", heads, tuple(lines), tuple(notes))
+
+
+TERMINAL = (gates_table, probes_table, trials_table, repeats_table, sweep_table, phases_table)
+PAGE = (*TERMINAL, origins_table, guidance_table, categories_table, steps_table, efficiency_table)
+"""The tables after the main table and the pairs, in the terminal and on the page."""
+
+
+def show(summary: Summary, console: Console) -> None:
+    """Print the headline, the main table, the pairs, other non-empty tables, and the most recalled lessons.
+
+    More than `FEW` pairs are only in the report.
+    """
+    from rich.text import Text
+
+    console.print(Text(clean(summary.headline), style="bold"))
+    pairs = pairs_table(summary)
+    few = pairs if pairs and len(pairs.lines) <= FEW else None
+    others = (make(summary) for make in TERMINAL)
+    for table in (main_table(summary), few, *others, lessons_table(summary, limit=8)):
+        if table:
+            console.print(to_rich(table, console.width))

@@ -1,23 +1,26 @@
 """Builds the summary of a run from its rows, with its sentences: the headline, and remarks that qualify it.
 
 Always holds: only test rows enter the accuracies; an error counts as an error and never as a failure; a pair is
-compared on the tasks that both sides finished; an unknown cost stays null; a task that was tried several times counts
-once, as solved if a trial solved it, with the usage of all trials; a task under several seeds, folds or runs of the
-test is one observation of an interval and of a test. The headline claims a difference only if the exact test of the
-pair gives p < 0.05; the remarks name whatever the figures leave out, and a condition that learned nothing, with the
-reason if it is known.
+compared on the tasks that both sides finished; an unknown cost, or a figure that one of the attempts lacks, stays null;
+a task that was tried several times counts once, as solved if a trial solved it, with the usage of all trials; a task
+under several seeds, folds or runs of the test is one observation of an interval and of a test. The headline claims a
+difference only if the exact test of the pair gives p < 0.05; the remarks name whatever the figures leave out, and a
+condition that learned nothing, with the reason if it is known.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import cache
+from itertools import combinations
 from typing import Any
 
+from seasoned.embed import static
+from seasoned.errors import SeasonedError
 from seasoned.lab.report import measures, stats
-from seasoned.lab.report.forms import GATHERING, cost, p_clause, share
-from seasoned.lab.report.rows import Row, final, final_attempts, judged, latest, outcomes
+from seasoned.lab.report.measures import Row, final, final_attempts, grouped, judged, latest, outcomes, share
 from seasoned.lab.report.summary import (
     Condition,
     CurvePoint,
@@ -30,13 +33,15 @@ from seasoned.lab.report.summary import (
     SeedScore,
     Solved,
     Spent,
+    Steps,
     Summary,
     Training,
     TrainingPart,
     Transition,
 )
-from seasoned.text import count, label, one_line
-from seasoned.types import Lesson, Trajectory, Usage
+from seasoned.lab.report.tables import GATHERING, cost, place_words, test_words
+from seasoned.text import count, guidance_tokens, label, one_line
+from seasoned.types import Guidance, Lesson, Trajectory, Usage
 
 
 @dataclass(frozen=True)
@@ -85,17 +90,21 @@ def build(
     Raises:
         MissingExtraError: SciPy is not installed.
     """
-    description, learning = Run.model_validate(dict(run)), learning or {}
-    tested, attempts = final(rows), final_attempts(rows)
+    description, learning, experience = Run.model_validate(dict(run)), learning or {}, experience or {}
+    tested, attempts = final(rows), grouped((row.condition, row) for row in final_attempts(rows))
     training = [row for row in latest(rows) if row.split == "train"]
-    names = _order(tested, description, baseline)
-    by_name = {name: [row for row in tested if row.condition == name] for name in names}
-    all_attempts = {name: [row for row in attempts if row.condition == name] for name in names}
+    found = grouped((row.condition, row) for row in tested)
+    order = dict.fromkeys((baseline, *description.conditions, *found))
+    by_name = {name: found[name] for name in order if name in found}
     sizes = measures.pool_sizes(lessons, training, sharing=True)
-    conditions = _conditions(by_name, all_attempts, sizes, learning, pools, experience)
-    steps = measures.step_statistics([row for name in names for row in all_attempts[name]], trajectories)
+    conditions = tuple(
+        _condition(name, own, attempts[name], sizes.get(name), learning.get(name), pools, experience.get(name))
+        for name, own in by_name.items()
+    )
+    steps = step_statistics([row for name in by_name for row in attempts[name]], trajectories)
     heuristics = [lesson for lesson in lessons if lesson.kind == "heuristic"]
     verdicts = measures.judgements(training)
+    pairs = _pairs(by_name, baseline)
     summary = Summary(
         run=description,
         baseline=baseline,
@@ -103,74 +112,24 @@ def build(
         headline="",
         remarks=(),
         conditions=conditions,
-        pairs=(pairs := _pairs(by_name, baseline)),
-        transitions=_transitions(pairs, baseline),
-        curve=_curve(rows, names, baseline),
+        pairs=pairs,
+        transitions=tuple(_transition(pair) for pair in pairs if pair.a == baseline),
+        curve=_curve(rows, by_name, baseline),
         efficiency=measures.efficiencies({one.name: one.accuracy for one in conditions}, baseline, lessons, training),
-        cached_share=_cached_share(list(by_name.values())),
+        cached_share=_cached_share(by_name.values()),
         lessons=measures.effects(tested, training, lessons, baseline),
         origins=measures.by_origin(heuristics, tested, baseline=baseline) if heuristics else (),
         judgements=verdicts if verdicts.n else None,
         steps=steps,
         guidance=measures.by_guidance(tested, steps),
-        problems=_problems(pools),
+        problems=tuple(PoolProblems.model_validate(asdict(pool)) for pool in pools if pool.problems),
         gates=tuple(gates),
         probes=tuple(probes),
         training=_training(rows, training),
     )
-    sentences = [*remarks(summary), *reply_remarks(trajectories), *learning_remark(learning, names)]
-    sentences += _empty_pools(pools)
-    return summary.model_copy(update={"headline": headline(summary), "remarks": (*sentences, *more_remarks)})
-
-
-def _conditions(
-    tested: Mapping[str, Sequence[Row]],
-    attempts: Mapping[str, Sequence[Row]],
-    sizes: Mapping[str, float],
-    learning: Mapping[str, Usage],
-    pools: Sequence[LearnedPool],
-    experience: Mapping[str, float] | None,
-) -> tuple[Condition, ...]:
-    """The conditions of the rows by condition; `attempts` has all trials."""
-    made = []
-    for name, rows in tested.items():
-        problems = sum(len(pool.problems) for pool in pools if name in pool.conditions)
-        one = _condition(name, rows, attempts[name], sizes.get(name), learning.get(name), problems)
-        made.append(one if experience is None else one.model_copy(update={"experience": experience.get(name)}))
-    return tuple(made)
-
-
-def _transitions(pairs: Sequence[Pair], baseline: str) -> tuple[Transition, ...]:
-    return tuple(
-        Transition(condition=pair.b, n=pair.n, ff=pair.neither, ft=pair.only_b, tt=pair.both, tf=pair.only_a)
-        for pair in pairs
-        if pair.a == baseline
-    )
-
-
-def _problems(pools: Sequence[LearnedPool]) -> tuple[PoolProblems, ...]:
-    return tuple(
-        PoolProblems(conditions=pool.conditions, seed=pool.seed, fold=pool.fold, problems=pool.problems)
-        for pool in pools
-        if pool.problems
-    )
-
-
-def _empty_pools(pools: Sequence[LearnedPool]) -> list[str]:
-    places = [(pool.seed, pool.fold) for pool in pools]
-    return [
-        empty_pool(pool.conditions, pool.seed, pool.fold, places, pool.problems) for pool in pools if not pool.lessons
-    ]
-
-
-def _order(tested: Sequence[Row], run: Run, baseline: str) -> list[str]:
-    """The conditions: the baseline, then in the caller's order, then in the order of the rows."""
-    listed = (baseline, *run.conditions)
-    present = dict.fromkeys(row.condition for row in tested)
-    return [
-        *(name for name in dict.fromkeys(listed) if name in present),
-        *(name for name in present if name not in listed),
-    ]
+    sentences = [*remarks(summary), *reply_remarks(trajectories), *learning_remark(learning, by_name)]
+    sentences += [*empty_pools(pools), *more_remarks]
+    return summary.model_copy(update={"headline": headline(summary), "remarks": tuple(sentences)})
 
 
 def _method(conditions: Sequence[Condition], run: Run, baseline: str) -> str | None:
@@ -189,19 +148,19 @@ def _condition(
     attempts: Sequence[Row],
     pool_size: float | None,
     learning: Usage | None,
-    problems: int,
+    pools: Sequence[LearnedPool],
+    experience: float | None,
 ) -> Condition:
+    """The figures of a condition from its rows; `attempts` has all trials."""
     counted = [row for row in rows if row.counted]
     rewards = [row.reward for row in counted if row.reward is not None]
-    seeds: dict[tuple[int, int], list[Row]] = {}
-    categories: dict[str, list[Row]] = {}
-    for row in counted:
-        seeds.setdefault((row.seed, row.fold), []).append(row)
-        categories.setdefault(row.category, []).append(row)
-    per_seed = [(place, _solved(part)) for place, part in sorted(seeds.items())]
-    rates = [part.successes / part.n for _, part in per_seed]
-    mean, error = stats.mean_and_error(rates)
     known, new = ([row for row in counted if row.familiar is is_known] for is_known in (True, False))
+    per_seed = []
+    for (seed, fold), part in sorted(grouped(((row.seed, row.fold), row) for row in counted).items()):
+        accuracy = sum(row.solved for row in part) / len(part)
+        per_seed.append(SeedScore(seed=seed, fold=fold, **dict(_solved(part)), accuracy=accuracy))
+    mean, error = stats.mean_and_error([one.accuracy or 0.0 for one in per_seed])
+    problems = sum(len(pool.problems) for pool in pools if name in pool.conditions)
     return Condition(
         name=name,
         **dict(measures.score(counted)),
@@ -213,13 +172,13 @@ def _condition(
         cached_share=_cached_share([rows]),
         turns=sum(row.turns for row in counted) / len(counted) if counted else None,
         reward=sum(rewards) / len(rewards) if rewards else None,
-        per_seed=tuple(
-            SeedScore(seed=seed, fold=fold, **dict(part), accuracy=rate)
-            for ((seed, fold), part), rate in zip(per_seed, rates, strict=True)
-        ),
+        per_seed=tuple(per_seed),
         mean=mean,
         error=error,
-        categories={category: _solved(part) for category, part in sorted(categories.items())},
+        categories={
+            category: _solved(part)
+            for category, part in sorted(grouped((row.category, row) for row in counted).items())
+        },
         familiar={**({"yes": _solved(known)} if known else {}), **({"no": _solved(new)} if new else {})},
         reasons=Counter(row.reason for row in rows),
         outcomes=measures.endings(rows),
@@ -227,6 +186,7 @@ def _condition(
         reliability=measures.over_runs(rows),
         learning=None if learning is None else Learning(**dict(measures.spent(learning)), problems=problems),
         phases=measures.phases(rows, learning or Usage()),
+        experience=experience,
     )
 
 
@@ -234,37 +194,32 @@ def _solved(counted: Sequence[Row]) -> Solved:
     return Solved(n=len(counted), successes=sum(row.solved for row in counted))
 
 
-def _spent(rows: Sequence[Row]) -> Spent:
-    return measures.spent(sum((row.usage for row in rows), Usage()))
-
-
 def _pairs(by_name: Mapping[str, Sequence[Row]], baseline: str) -> tuple[Pair, ...]:
     """Every two conditions once, the baseline first."""
-    names = sorted(by_name, key=lambda name: name != baseline)
-    solved = {name: outcomes(by_name[name]) for name in names}
+    solved = {name: outcomes(by_name[name]) for name in sorted(by_name, key=lambda name: name != baseline)}
     pairs = []
-    for i, a in enumerate(names):
-        for b in names[i + 1 :]:
-            test = stats.paired(solved[a], solved[b])
-            pairs.append(Pair(a=a, b=b, n=test.n, points=test.points, **asdict(test)))
+    for a, b in combinations(solved, 2):
+        test = stats.paired(solved[a], solved[b])
+        pairs.append(Pair(a=a, b=b, n=test.n, points=test.points, **asdict(test)))
     return tuple(pairs)
 
 
-def _curve(rows: Sequence[Row], names: Sequence[str], baseline: str) -> tuple[CurvePoint, ...]:
+def _transition(pair: Pair) -> Transition:
+    return Transition(condition=pair.b, n=pair.n, ff=pair.neither, ft=pair.only_b, tt=pair.both, tf=pair.only_a)
+
+
+def _curve(rows: Sequence[Row], by_name: Mapping[str, Sequence[Row]], baseline: str) -> tuple[CurvePoint, ...]:
     """Accuracy by number of training cases; with none, a method is the baseline (ExpNote, section 4.3).
 
     A condition's final rows are one point, its last, even if folds of different sizes have different numbers of cases.
     """
-    full = {(row.condition, row.trained_on, row.key): row for row in final(rows)}
-    most = {name: max(n for condition, n, _ in full if condition == name) for name in names}
-    by_size: dict[str, dict[int, list[Row]]] = {name: {} for name in names}
-    for row in judged(rows):
-        if row.split == "test" and row.counted:
-            last = (row.condition, row.trained_on, row.key) in full
-            by_size[row.condition].setdefault(most[row.condition] if last else row.trained_on, []).append(row)
-    untrained = [row for row in full.values() if row.condition == baseline and row.counted]
+    last = {row.case for own in by_name.values() for row in own}
+    counted = [row for row in judged(rows) if row.split == "test" and row.counted]
+    untrained = [row for row in by_name.get(baseline, ()) if row.counted]
     points = []
-    for name, sizes in by_size.items():
+    for name, own in by_name.items():
+        most = max(row.trained_on for row in own)
+        sizes = grouped((most if row.case in last else row.trained_on, row) for row in counted if row.condition == name)
         from_none = any(row.lesson_ids for row in sizes.get(0, []))  # lessons without training cases
         if name == baseline or not (any(sizes) or from_none):
             continue
@@ -275,27 +230,82 @@ def _curve(rows: Sequence[Row], names: Sequence[str], baseline: str) -> tuple[Cu
     return tuple(points)
 
 
-def _cached_share(groups: Sequence[Sequence[Row]]) -> float | None:
-    """The cached share of prompts, without the first episode of each condition, whose text is not in the cache yet."""
-    used = sum((row.usage for rows in groups for row in rows[1:]), Usage())
-    return share(used.cached_tokens, used.prompt_tokens)
-
-
 def _training(rows: Sequence[Row], training: Sequence[Row]) -> Training:
-    tasks = judged(training)
     parts = {}
-    for name in dict.fromkeys(row.condition for row in training):
-        of_condition = [row for row in tasks if row.condition == name]
-        trials = measures.by_trial([row for row in training if row.condition == name])
-        parts[name] = TrainingPart(**_attempts(of_condition), outcomes=measures.endings(of_condition), trials=trials)
+    for name, own in grouped((row.condition, row) for row in training).items():
+        tasks = judged(own)
+        parts[name] = TrainingPart(**_attempts(tasks), outcomes=measures.endings(tasks), trials=measures.by_trial(own))
     # The usage of attempts that were repeated counts, too.
     used = _spent([row for row in rows if row.split == "train"])
-    return Training(**_attempts(tasks), **dict(used), conditions=parts)
+    return Training(**_attempts(judged(training)), **dict(used), conditions=parts)
 
 
 def _attempts(rows: Sequence[Row]) -> dict[str, int]:
     counted = [row for row in rows if row.counted]
     return {**dict(_solved(counted)), "errors": len(rows) - len(counted)}
+
+
+def _spent(rows: Iterable[Row]) -> Spent:
+    return measures.spent(sum((row.usage for row in rows), Usage()))
+
+
+def _cached_share(groups: Iterable[Sequence[Row]]) -> float | None:
+    """The cached share of prompts, without the first episode of each condition, whose text is not in the cache yet."""
+    used = sum((row.usage for rows in groups for row in rows[1:]), Usage())
+    return share(used.cached_tokens, used.prompt_tokens)
+
+
+# Steps
+
+
+def step_statistics(attempts: Sequence[Row], trajectories: Sequence[Trajectory]) -> tuple[Steps, ...]:
+    """The mean figures per attempt of each condition (ExpeL, table 6), in the order of the rows.
+
+    `attempts` are the final test attempts, including retries and repeats; `trajectories` are theirs, and their
+    demonstrations. A figure that one of the attempts lacks is None.
+    """
+    by_id = {trajectory.id: trajectory for trajectory in trajectories}
+    known = [row for row in attempts if row.reason != "error" and row.trajectory_id in by_id]
+    steps = []
+    for name, figures in grouped((row.condition, _figures(by_id[row.trajectory_id], by_id)) for row in known).items():
+        columns = {what: [one[what] for one in figures] for what in figures[0]}
+        means = {what: None if None in each else sum(filter(None, each)) / len(each) for what, each in columns.items()}
+        steps.append(Steps.model_validate({"condition": name, "n": len(figures), **means}))
+    return tuple(steps)
+
+
+def _figures(attempt: Trajectory, by_id: Mapping[str, Trajectory]) -> dict[str, int | None]:
+    """The figures of `Steps` for one attempt; None if it lacks one. Guidance is counted as `erl-matched` does."""
+    names = ("thought", "action", "observation")
+    parts = {name: [str(getattr(step, name)) for step in attempt.steps] for name in names}
+    invalid = attempt.meta.get("invalid")  # actions that the environment could not read
+    shown = tuple(by_id[one] for one in attempt.demonstration_ids if one in by_id)
+    guidance = guidance_tokens(Guidance(demonstrations=shown, blocks=attempt.blocks()))
+    return {
+        **{f"{part}s": sum(bool(text.strip()) for text in texts) for part, texts in parts.items()},
+        **{f"{part}_tokens": _tokens(texts) for part, texts in parts.items()},
+        "invalid": invalid if type(invalid) is int else None,
+        "prompt_tokens": attempt.usage.prompt_tokens,
+        "completion_tokens": attempt.usage.completion_tokens,
+        "calls": attempt.usage.calls + attempt.usage.replayed,
+        "guidance_tokens": guidance if len(shown) == len(attempt.demonstration_ids) else None,
+    }
+
+
+def _tokens(texts: list[str]) -> int | None:
+    """Tokens of Llama 2's vocabulary (the paper uses tiktoken); None without the wordllama package, which has it."""
+    if (tokenizer := _tokenizer()) is None:
+        return None
+    return sum(len(one) for one in tokenizer.encode_batch_fast(texts, add_special_tokens=False))
+
+
+@cache
+def _tokenizer() -> Any:
+    """The tokenizer; None if it is missing or broken, since a missing column must not prevent the report."""
+    try:
+        return static.tokenizer()
+    except SeasonedError:
+        return None
 
 
 # Sentences
@@ -314,13 +324,14 @@ _EMPTY = {
 def headline(summary: Summary) -> str:
     """A sentence that compares the method with the baseline, or describes the only one that there is."""
     method, baseline = summary.condition(summary.method), summary.condition(summary.baseline)
-    if method is not None and baseline is not None and baseline.n and not method.n:
-        return f"{label(method.name)} finished no test episode; {label(baseline.name)} solved {_score(baseline)}."
-    shown = method or baseline
+    shown = method if method is not None and method.n else baseline
     if shown is None or not shown.n:
         return "No test episode was finished, so there is nothing to compare."
+    solved = f"{label(shown.name)} solved {shown.successes} of {shown.n}"
+    if method is not None and not method.n:
+        return f"{label(method.name)} finished no test episode; {solved}."
     if method is None or baseline is None or not baseline.n:
-        return f"{label(shown.name)} solved {_score(shown)}; there is no baseline to compare it with."
+        return f"{solved}; there is no baseline to compare it with."
     pair = summary.pair(baseline.name, method.name)
     if pair is None or not pair.n:
         return f"{label(method.name)} and {label(baseline.name)} have no test task in common: nothing to compare."
@@ -341,26 +352,14 @@ def _clearest(summary: Summary, baseline: Condition) -> str:
 
 def _compared(method: Condition, baseline: Condition, pair: Pair) -> str:
     after, before = pair.both + pair.only_b, pair.both + pair.only_a
-    name, test = label(method.name), test_words(pair)
+    name, test, disabled = label(method.name), test_words(pair), baseline.name == "disabled"
     scope = "" if pair.n == method.n == baseline.n else " test episodes that both finished"
-    disabled = baseline.name == "disabled"
     if pair.p >= ALPHA:
         rest = f"{before} without notes" if disabled else f"{label(baseline.name)} {before}"
         return f"No difference was found: {name} solved {after} of {pair.n}{scope}, {rest} ({test})."
     change = f"{after - before} more" if after > before else f"{before - after} fewer"
     other = "without notes" if disabled else label(baseline.name)
     return f"{name} solved {after} of {pair.n}{scope}, {change} than {other} ({before}; {test})."
-
-
-def test_words(pair: Pair) -> str:
-    """The name and p of a pair's test, in a few words."""
-    if pair.test == "mcnemar":
-        return f"exact McNemar {p_clause(pair.p)}"
-    return f"exact sign-flip test over {pair.tasks} tasks, {p_clause(pair.p)}"
-
-
-def _score(solved: Solved) -> str:
-    return f"{solved.successes} of {solved.n}"
 
 
 def remarks(summary: Summary) -> list[str]:
@@ -391,55 +390,49 @@ def remarks(summary: Summary) -> list[str]:
     return sentences
 
 
+def _listed(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{label(name)} {n}" for name, n in counts.items() if n)
+
+
 def _audited(summary: Summary) -> list[str]:
     """The results of an audit: whether a lift survives lessons that cannot help."""
     sentences = []
     for one in summary.conditions:
         base, plus, how = one.name.rpartition("+")
         lift = summary.pair(summary.baseline, base) if plus else None
-        if how not in ("blank", "shuffled") or lift is None or (lift.p or 0) >= ALPHA or (lift.points or 0) <= 0:
+        if how not in ("blank", "shuffled") or lift is None or lift.p >= ALPHA or (lift.points or 0) <= 0:
             continue
         against = summary.pair(one.name, base) or summary.pair(base, one.name)
-        if against is None or against.points is None or against.p is None:
+        if against is None or against.points is None:
             continue
-        ahead = against.points if against.a == one.name else -against.points
-        survives = ahead <= 0 or against.p >= ALPHA
-        verdict = (
-            f"with {how} lessons it solves about as many ({test_words(against)}), so the gain is not shown to come "
-            "from the lessons' content"
-            if survives
-            else f"with {how} lessons it solves {ahead:.1f} points fewer ({test_words(against)}): the content matters"
-        )
-        sentences.append(f"Audit of {label(base)}: {verdict}.")
+        ahead, test = against.points if against.a == one.name else -against.points, test_words(against)
+        if ahead <= 0 or against.p >= ALPHA:
+            verdict = f"solves about as many ({test}), so the gain is not shown to come from the lessons' content"
+        else:
+            verdict = f"solves {ahead:.1f} points fewer ({test}): the content matters"
+        sentences.append(f"Audit of {label(base)}: with {how} lessons it {verdict}.")
     return sentences
 
 
-def _listed(counts: Mapping[str, int]) -> str:
-    return ", ".join(f"{label(name)} {n}" for name, n in counts.items() if n)
-
-
 def _pooled(all_of: Sequence[Condition]) -> list[str]:
+    """What the figures are pooled over, and the spread of what they are pooled from."""
     parts = [part for one in all_of for part in one.per_seed]
     runs = max((len(one.reliability.rates) for one in all_of), default=0)
     numbers = {"seed": len({part.seed for part in parts}), "fold": len({part.fold for part in parts}), "run": runs}
     over = ", ".join(f"{n} {which}s" for which, n in numbers.items() if n > 1)
     if not over:
         return []
-    means = [
-        f"{label(one.name)} {100 * one.mean:.1f} ± {100 * one.error:.1f}"
-        for one in all_of
-        if one.mean is not None and one.error is not None
-    ]
-    spread = f" Mean and standard error over seeds and folds, in percent: {', '.join(means)}." if means else ""
-    return [f"Figures are pooled over {over}; pairs are the same task, seed, fold and run.{_once(all_of)}{spread}"]
-
-
-def _once(all_of: Sequence[Condition]) -> str:
-    tasks = {one.tasks for one in all_of if one.tasks < one.n}
-    if not tasks:
-        return ""
-    many = f"{min(tasks)} to {max(tasks)}" if len(tasks) > 1 else f"{max(tasks)}"
-    return f" A task that occurs several times counts once in intervals and p values: there are {many} tasks."
+    known = [(label(one.name), one.mean, one.error) for one in all_of]
+    means = [f"{name} {100 * m:.1f} ± {100 * e:.1f}" for name, m, e in known if m is not None and e is not None]
+    sentences = [f"Figures are pooled over {over}; pairs are the same task, seed, fold and run."]
+    if tasks := sorted({one.tasks for one in all_of if one.tasks < one.n}):
+        many = " to ".join(map(str, dict.fromkeys((tasks[0], tasks[-1]))))
+        sentences.append(
+            f"A task that occurs several times counts once in intervals and p values: there are {many} tasks."
+        )
+    if means:
+        sentences.append(f"Mean and standard error over seeds and folds, in percent: {', '.join(means)}.")
+    return [" ".join(sentences)]
 
 
 def reply_remarks(trajectories: Sequence[Trajectory]) -> list[str]:
@@ -453,28 +446,25 @@ def reply_remarks(trajectories: Sequence[Trajectory]) -> list[str]:
     return sentences
 
 
-def learning_remark(learning: Mapping[str, Usage], names: Sequence[str]) -> list[str]:
+def learning_remark(learning: Mapping[str, Usage], names: Iterable[str]) -> list[str]:
     """The usage of learning, which test episodes do not include, named once for conditions that share lessons."""
-    groups: dict[str, list[str]] = {}
-    for name, shown in {**{name: label(name) for name in names}, "training": GATHERING}.items():
-        if (used := learning.get(name, Usage())).calls:
-            calls = "1 call" if used.calls == 1 else f"{used.calls} calls"
-            words = f"{count(used.tokens)} tokens in {calls} ({cost(used.cost)})"
-            groups.setdefault(words, []).append(shown)
+    shown = [*((label(name), learning.get(name)) for name in names), (GATHERING, learning.get("training"))]
+    groups = grouped(
+        (f"{count(used.tokens)} tokens in {used.calls} call{'s' * (used.calls > 1)} ({cost(used.cost)})", name)
+        for name, used in shown
+        if used and used.calls
+    )
     listed = "; ".join(f"{', '.join(who)} {words}" for words, who in groups.items())
     return [f"These figures do not include learning, which used: {listed}."] if listed else []
 
 
-def empty_pool(
-    conditions: Sequence[str], seed: int, fold: int, among: Sequence[tuple[int, int]], problems: Sequence[str]
-) -> str:
-    """A sentence about a pool without lessons: its conditions, and the reason."""
-    where = place(seed, fold, among)
-    reason = problems[0] if problems else "no reply contained a usable lesson"
-    return f"{', '.join(map(label, conditions))} learned no lesson{where and f' in {where}'}: {reason.rstrip('.')}."
-
-
-def place(seed: int, fold: int, among: Sequence[tuple[int, int]]) -> str:
-    """The seed and the fold, each only if there are several: "seed 1, fold 0", "fold 0", or ""."""
-    seeds, folds = ({one[i] for one in among} for i in (0, 1))
-    return ", ".join([*([f"seed {seed}"] if len(seeds) > 1 else []), *([f"fold {fold}"] if len(folds) > 1 else [])])
+def empty_pools(pools: Sequence[LearnedPool]) -> list[str]:
+    """A sentence about each pool without lessons: its conditions, and the reason."""
+    sentences = []
+    for pool in pools:
+        where = place_words(pool.seed, pool.fold, [(one.seed, one.fold) for one in pools])
+        reason = pool.problems[0] if pool.problems else "no reply contained a usable lesson"
+        names = ", ".join(map(label, pool.conditions))
+        if not pool.lessons:
+            sentences.append(f"{names} learned no lesson{where and f' in {where}'}: {reason.rstrip('.')}.")
+    return sentences

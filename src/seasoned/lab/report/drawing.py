@@ -23,10 +23,9 @@ if TYPE_CHECKING:
 # Okabe and Ito's palette, which stays distinguishable with the common kinds of colour blindness.
 BLUE, SKY, GREEN, VERMILION, ORANGE, PURPLE = "#0072b2", "#56b4e9", "#009e73", "#d55e00", "#e69f00", "#cc79a7"
 PALE, GREY = "#c9ced6", "#8a919c"
-LINES = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY)
-"""Colours of lines, in order."""
+_LINES = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY)
 INK = "#010203"
-MARKERS = "osD^vPX"
+_MARKERS = "osD^vPX"
 _WIDTH = 4.7
 _SETTINGS: Any = {
     "svg.fonttype": "none",
@@ -43,6 +42,11 @@ _SETTINGS: Any = {
 def short(name: object) -> str:
     """A condition's name, cut to the space in a plot."""
     return one_line(label(name), 20)
+
+
+def line_look(place: int) -> dict[str, Any]:
+    """The colour and the marker of a plot's line, by its place."""
+    return {"color": _LINES[place % len(_LINES)], "marker": _MARKERS[place % len(_MARKERS)]}
 
 
 class Bar(NamedTuple):
@@ -68,17 +72,10 @@ class Stack(NamedTuple):
     hatch: str = ""
 
 
-def stack(
-    axes: Axes,
-    names: Sequence[str],
-    stacks: Sequence[Stack],
-    scale: Sequence[float],
-    figure: Callable[[int], str] | None,
-) -> None:
+def stack(axes: Axes, names: Sequence[str], stacks: Sequence[Stack], scale: Sequence[float], *, numbers: bool) -> None:
     """Draw horizontal stacked bars, one for each name from the top, with the parts from the left.
 
-    `scale` has for each bar the factor from a value to its width; `figure` formats the value for parts with room for
-    it.
+    `scale` has for each bar the factor from a value to its width; with `numbers`, parts with room for it show theirs.
     """
     left = [0.0] * len(names)
     box = {"boxstyle": "round,pad=0.18", "facecolor": "white", "edgecolor": "none"}
@@ -88,8 +85,8 @@ def stack(
         form: dict[str, Any] = {"color": part.colour, "hatch": part.hatch, "edgecolor": "white", "linewidth": 0}
         axes.barh(range(len(names)), widths, 0.62, left, label=part.legend, **form)
         for place, (value, width) in enumerate(zip(part.values, widths, strict=True)):
-            if figure is not None and width >= 4:
-                axes.text(left[place] + width / 2, place, figure(value), **look)
+            if numbers and width >= 4:
+                axes.text(left[place] + width / 2, place, str(value), **look)
         left = [start + width for start, width in zip(left, widths, strict=True)]
     axes.set_yticks(range(len(names)), names)
     axes.invert_yaxis()
@@ -101,17 +98,19 @@ def beside(axes: Axes, height: float, text: str, **look: Any) -> None:
     axes.text(1.03, height, text, transform=axes.get_yaxis_transform(), va="center", **look)
 
 
-def rates_axis(axes: Axes, *, horizontal: bool) -> None:
-    """Draw an axis from 0 to 100, below horizontal bars (`horizontal`, the first bar on top) or beside lines."""
-    if horizontal:
+def rates_axis(axes: Axes, rates: str, across: str | None = None) -> None:
+    """Draw an axis from 0 to 100 with this name: beside lines over `across`, else below bars (the first on top)."""
+    if across is None:
         axes.set_xlim(0, 100)
         axes.set_xticks(range(0, 101, 20))
+        axes.set_xlabel(rates)
         axes.invert_yaxis()
-        _bare(axes, grid="x")
     else:
         axes.set_ylim(0, 100)
         axes.set_yticks(range(0, 101, 20))
-        _bare(axes, grid="y")
+        axes.set_ylabel(rates)
+        axes.set_xlabel(across)
+    _bare(axes, grid="x" if across is None else "y")
 
 
 def _bare(axes: Axes, *, grid: str) -> None:
@@ -162,11 +161,31 @@ def bars_svg(
         if line_at is not None:
             axes.axvline(line_at, color=VERMILION, linestyle="--", linewidth=1.6)
         axes.set_yticks(range(len(bars)), [bar.tick for bar in bars])
-        axes.set_xlabel(what)
-        rates_axis(axes, horizontal=True)
+        rates_axis(axes, what)
 
     words = ", ".join(f"{bar.name} {bar.rate}" for bar in bars)
     return svg(name, f"{title}: {words}.", inches + 0.46 * len(bars), draw) if bars else ""
+
+
+def parts_svg(
+    name: str,
+    title: str,
+    names: Sequence[str],
+    stacks: Sequence[Stack],
+    wholes: Sequence[int],
+    what: str,
+    each: float = 0.46,
+) -> str:
+    """Stacked bars in percent of the wholes, `each` inches high, with the number in each part."""
+
+    def draw(axes: Axes) -> None:
+        stack(axes, names, stacks, [100 / whole for whole in wholes], numbers=True)
+        axes.set_xlim(0, 100)
+        axes.set_xlabel(what)
+
+    bars = ((bar, [f"{one.legend} {one.values[i]}" for one in stacks]) for i, bar in enumerate(names))
+    words = "; ".join(f"{bar}: {', '.join(parts)}" for bar, parts in bars)
+    return svg(name, f"{title}. {words}.", 1.4 + each * len(names), draw)
 
 
 def svg(name: str, words: str, height: float, draw: Callable[[Axes], None]) -> str:

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from seasoned.errors import DataError
-from seasoned.lab.report.rows import Row, final
+from seasoned.lab.report.measures import Row, final
 from seasoned.lab.report.summary import Run
 from seasoned.traces.conversation import Turn, read_turns
 from seasoned.traces.messages import chat_messages

@@ -1,23 +1,23 @@
-"""Measures on the rows of a run: lessons, trials, several runs of the test, guidance, steps, tokens by part.
+"""Row, one evaluated episode of `results.jsonl`, and the measures of rows: rates, trials, runs of the test, lessons.
 
-Always holds: an episode that a server error ended is neither a failure nor a run; a figure that is unknown, or that one
-of the attempts lacks, is None, never 0; 0 <= pass^k <= mean <= pass@k <= 1.
+Always holds: an episode that an infrastructure error ended, or whose outcome is unknown, is neither a failure of the
+task nor a run; one that a budget ended never counts as solved; several attempts at a task count as one row with the
+usage of all; a figure that is unknown is None, never 0; 0 <= pass^k <= mean <= pass@k <= 1.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from functools import cache
 from math import sqrt
 from statistics import NormalDist
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import Literal, TypeVar
 
-from seasoned.embed import static
-from seasoned.errors import DataError, SeasonedError
+from pydantic import BaseModel, ConfigDict, Field
+
+from seasoned.errors import DataError
 from seasoned.lab.report import stats
-from seasoned.lab.report.forms import share
-from seasoned.lab.report.rows import EpisodeKey, Row, latest, outcomes, sum_others, until_solved
+from seasoned.lab.report.stats import EpisodeKey
 from seasoned.lab.report.summary import (
     AtK,
     Efficiency,
@@ -34,18 +34,143 @@ from seasoned.lab.report.summary import (
     Tokens,
     Trial,
 )
-from seasoned.text import guidance_tokens
-from seasoned.types import Guidance, Lesson, Trajectory, Usage
-
-if TYPE_CHECKING:
-    from tokenizers import Tokenizer
+from seasoned.types import Lesson, Usage
 
 Key = TypeVar("Key", bound=Hashable)
+Value = TypeVar("Value")
 
 TRAJECTORIES = "few-shot-trajectories"
 """The condition that heuristics are compared with at equal tokens."""
 FINISHED = frozenset({"answered", "won"})
 """The reasons of attempts that the agent ended; all others were stopped."""
+_VARIANTS: tuple[Literal["positive", "negative"], ...] = ("positive", "negative")
+
+
+class Row(BaseModel):
+    """One episode: its place in the run, its outcome and its usage.
+
+    `trained_on` is the number of training cases that lessons came from (0 for baselines); `trial` is 0 for the first
+    attempt at a task and counts its retries; `repeat` counts repetitions of the whole test with other seeds of the
+    model; `gold` is only for display; `reason` is as in `seasoned.types.Outcome`; `aside` is the part of `usage` for
+    recall and reflection; `others` is the usage of partners, such as a simulated user, which is not part of `usage`;
+    `judged` is the verdict on a training attempt of a model that did not know the outcome, if there is one; `familiar`
+    is whether a test task shares its goal with a training task, null if the benchmark defines no goals.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    schema_version: int = 1
+    run_id: str
+    benchmark: str
+    condition: str
+    seed: int
+    fold: int = 0
+    split: Literal["train", "test"]
+    task_id: str
+    task: str
+    category: str = ""
+    familiar: bool | None = None
+    success: bool | None = None
+    judged: bool | None = None
+    reward: float | None = None
+    reason: str = "unfinished"
+    answer: str = ""
+    gold: str = ""
+    trajectory_id: str = ""
+    usage: Usage = Usage()
+    aside: Usage = Usage()
+    others: dict[str, Usage] = {}
+    trained_on: int = 0
+    trial: int = Field(default=0, ge=0)
+    repeat: int = Field(default=0, ge=0)
+    turns: int = 0
+    lesson_ids: tuple[str, ...] = ()
+
+    @property
+    def key(self) -> EpisodeKey:
+        """(seed, fold, repeat, task id)."""
+        return (self.seed, self.fold, self.repeat, self.task_id)
+
+    @property
+    def case(self) -> tuple[str, str, int, EpisodeKey]:
+        """What is judged once, however often it was tried."""
+        return (self.condition, self.split, self.trained_on, self.key)
+
+    @property
+    def counted(self) -> bool:
+        """Whether it counts in the success rate: no infrastructure error, and a known outcome."""
+        return self.reason == "budget" or (self.reason != "error" and self.success is not None)
+
+    @property
+    def solved(self) -> bool:
+        """Whether it counts as solved."""
+        return self.counted and self.success is True and self.reason != "budget"
+
+
+def latest(rows: Iterable[Row]) -> list[Row]:
+    """Each episode once: if a run was resumed or redone, the later row replaces the earlier one.
+
+    Episodes differ by condition, split, number of training cases, seed, fold, task, repeat or trial; they are in the
+    order of their first appearance.
+    """
+    return list({(row.case, row.trial): row for row in rows}.values())
+
+
+def judged(rows: Iterable[Row]) -> list[Row]:
+    """Each task once per condition, split, number of training cases and run; `until_solved` combines its attempts."""
+    return [until_solved(attempts) for attempts in grouped((row.case, row) for row in latest(rows)).values()]
+
+
+def until_solved(attempts: Sequence[Row]) -> Row:
+    """The attempts at a task as one row: the first that solved it, else the last, with the usage of all."""
+    if len(attempts) == 1:
+        return attempts[0]
+    ordered = sorted(attempts, key=lambda row: row.trial)
+    deciding = next((row for row in ordered if row.solved), ordered[-1])
+    used, aside = (sum(parts, Usage()) for parts in ((row.usage for row in ordered), (row.aside for row in ordered)))
+    return deciding.model_copy(update={"usage": used, "aside": aside, "others": sum_others(ordered)})
+
+
+def sum_others(rows: Iterable[Row]) -> dict[str, Usage]:
+    """The usage of partners in these episodes, by part."""
+    parts = grouped((part, usage) for row in rows for part, usage in row.others.items())
+    return {part: sum(used, Usage()) for part, used in parts.items()}
+
+
+def final_attempts(rows: Iterable[Row]) -> list[Row]:
+    """The test rows with the most training cases, per condition, seed and fold, which decide a condition's result.
+
+    The others are earlier points of a learning curve. A task that was tried several times has several rows.
+    """
+    test = [row for row in latest(rows) if row.split == "test"]
+    most: dict[tuple[str, int, int], int] = {}
+    for row in test:
+        pool = (row.condition, row.seed, row.fold)
+        most[pool] = max(most.get(pool, 0), row.trained_on)
+    return [row for row in test if row.trained_on == most[(row.condition, row.seed, row.fold)]]
+
+
+def final(rows: Iterable[Row]) -> list[Row]:
+    """As `final_attempts`, but each task once per run of the test."""
+    return judged(final_attempts(rows))
+
+
+def outcomes(rows: Iterable[Row]) -> dict[EpisodeKey, bool]:
+    """Solved or not, by (seed, fold, repeat, task id), for the rows that count."""
+    return {row.key: row.solved for row in rows if row.counted}
+
+
+def grouped(pairs: Iterable[tuple[Key, Value]]) -> dict[Key, list[Value]]:
+    """The values of each key, in order."""
+    groups: dict[Key, list[Value]] = {}
+    for key, value in pairs:
+        groups.setdefault(key, []).append(value)
+    return groups
+
+
+def share(part: int, whole: int) -> float | None:
+    """The part divided by the whole; None if the whole is 0."""
+    return part / whole if whole else None
 
 
 def interval(mean: float, n: int) -> tuple[float, float]:
@@ -82,31 +207,27 @@ def spent(used: Usage) -> Spent:
 def phases(rows: Sequence[Row], learning: Usage) -> Phases:
     """The usage of a condition by part (ERL, table 4): its final test rows, and the writing of its lessons."""
     used, recall = (sum(parts, Usage()) for parts in ((row.usage for row in rows), (row.aside for row in rows)))
-    rollout = _less(used, recall)
     return Phases(
         learning=spent(learning),
         recall=spent(recall),
-        rollout=spent(rollout),
+        rollout=spent(_less(used, recall)),
         total=spent(learning + used),
         others={part: spent(usage) for part, usage in sorted(sum_others(rows).items())},
     )
 
 
 def _less(whole: Usage, part: Usage) -> Usage:
+    names = ("prompt_tokens", "cached_tokens", "completion_tokens", "calls", "replayed")
     known = whole.cost is not None and part.cost is not None
     return Usage(
-        prompt_tokens=whole.prompt_tokens - part.prompt_tokens,
-        cached_tokens=whole.cached_tokens - part.cached_tokens,
-        completion_tokens=whole.completion_tokens - part.completion_tokens,
-        calls=whole.calls - part.calls,
-        replayed=whole.replayed - part.replayed,
+        **{name: getattr(whole, name) - getattr(part, name) for name in names},
         # Sums of dollars differ in their last digits with the order of addition.
         cost=round(max(0.0, (whole.cost or 0.0) - (part.cost or 0.0)), 12) if known else None,
         seconds=max(0.0, whole.seconds - part.seconds),
     )
 
 
-# Trials
+# Trials and runs of the test
 
 
 def by_trial(rows: Sequence[Row]) -> tuple[Trial, ...]:
@@ -121,14 +242,9 @@ def by_trial(rows: Sequence[Row]) -> tuple[Trial, ...]:
     """
     attempts = latest(rows)
     last = max((row.trial for row in attempts), default=0)
-    if last == 0:
-        return ()
-    tasks: dict[EpisodeKey, list[Row]] = {}
-    for row in attempts:
-        tasks.setdefault(row.key, []).append(row)
-    trials = []
-    first: dict[EpisodeKey, bool] = {}
-    for trial in range(last + 1):
+    tasks = grouped((row.key, row) for row in attempts)
+    trials, first = [], dict[EpisodeKey, bool]()
+    for trial in range(last + 1) if last else ():
         so_far = [[row for row in tried if row.trial <= trial] for tried in tasks.values()]
         states = [until_solved(tried) for tried in so_far if tried]
         solved = outcomes(states)
@@ -163,9 +279,6 @@ def endings(rows: Sequence[Row]) -> dict[Literal["success", "failed", "halted"],
     return {"success": solved, "failed": failed, "halted": len(counted) - solved - failed}
 
 
-# Several runs of the test
-
-
 def reliability(
     runs: Mapping[Key, Sequence[bool]], *, task_of: Callable[[Key], Hashable] = lambda key: key
 ) -> tuple[AtK, ...]:
@@ -194,18 +307,119 @@ def reliability(
 def over_runs(rows: Iterable[Row]) -> Reliability:
     """The results of a condition over several runs of the test, as in ERL's tables, from its final test rows."""
     counted = [row for row in rows if row.counted]
-    by_run = [[row for row in counted if row.repeat == turn] for turn in sorted({row.repeat for row in counted})]
-    rates = [sum(row.solved for row in run) / len(run) for run in by_run]
+    by_run = [run for _, run in sorted(grouped((row.repeat, row) for row in counted).items())]
     rewards = [[row.reward for row in run if row.reward is not None] for run in by_run]
+    rates = [sum(row.solved for row in run) / len(run) for run in by_run]
     mean, error = stats.mean_and_error(rates)
     reward, reward_error = stats.mean_and_error([sum(run) / len(run) for run in rewards if run])
-    runs: dict[tuple[int, int, str], list[bool]] = {}
-    for row in counted:
-        runs.setdefault((row.seed, row.fold, row.task_id), []).append(row.solved)
+    runs = grouped(((row.seed, row.fold, row.task_id), row.solved) for row in counted)
     figures = reliability(runs, task_of=lambda key: key[-1])
     return Reliability(
         rates=tuple(rates), mean=mean, error=error, reward=reward, reward_error=reward_error, figures=figures
     )
+
+
+# Lessons
+
+
+def effects(
+    tested: Sequence[Row], training: Sequence[Row], lessons: Sequence[Lesson], baseline: str
+) -> tuple[LessonEffect, ...]:
+    """The effect of each lesson that is not deleted on the final test rows, the most recalled first.
+
+    The training rows are for the sources of each lesson; the baseline has the same tasks without lessons.
+    """
+    by_attempt = _by_attempt(training)
+    without = outcomes(row for row in tested if row.condition == baseline)
+    recalls = grouped((id, row) for row in tested if row.condition != baseline for id in dict.fromkeys(row.lesson_ids))
+    shown = [lesson for lesson in lessons if lesson.status != "deleted"]
+    rated = [_effect(lesson, recalls.get(lesson.id, []), by_attempt, without) for lesson in shown]
+    return tuple(sorted(rated, key=lambda one: (-one.recalled, -(one.points or 0.0), one.key, one.id)))
+
+
+def _effect(
+    lesson: Lesson, recalls: Sequence[Row], by_attempt: Mapping[str, Row], without: Mapping[EpisodeKey, bool]
+) -> LessonEffect:
+    origins = [by_attempt[source] for source in lesson.sources if source in by_attempt]
+    condition = lesson.data.get("condition") or (origins[0].condition if origins else "")
+    # Variants that share the pool may show lessons differently (cases instead of notes), so prefer the own condition.
+    recalling = [row for row in recalls if row.condition == condition] or recalls
+    counted = [row for row in recalling if row.counted]
+    paired = [row for row in counted if row.key in without]
+    solved = sum(row.solved for row in counted)
+    before = sum(without[row.key] for row in paired)
+    return LessonEffect(
+        **lesson.model_dump(include={"id", "kind", "key", "text", "status", "importance"}),
+        condition=condition,
+        seed=origins[0].seed if origins else lesson.data.get("seed"),
+        fold=origins[0].fold if origins else lesson.data.get("fold"),
+        sources={"solved": sum(row.solved for row in origins), "unsolved": sum(not row.solved for row in origins)},
+        recalled=len(recalling),
+        n=len(counted),
+        successes=solved,
+        accuracy=share(solved, len(counted)),
+        baseline_n=len(paired),
+        baseline_successes=before,
+        baseline_accuracy=share(before, len(paired)),
+        points=100 * (sum(row.solved for row in paired) - before) / len(paired) if paired else None,
+    )
+
+
+def pool_sizes(lessons: Sequence[Lesson], training: Sequence[Row], *, sharing: bool = False) -> dict[str, float]:
+    """The mean number of lessons per pool (one seed and fold) of each condition that learned.
+
+    If conditions share their training, `data["condition"]` of a lesson names the one that learned it. With `sharing`, a
+    pool also counts for every condition in its `data["shared_by"]`. A lesson without training attempts (a person wrote
+    it, or it comes from worked examples) belongs to the `condition`, `seed` and `fold` in its `data`.
+    """
+    by_attempt = _by_attempt(training)
+    owned: dict[str, set[str]] = {}
+    pools: dict[str, set[tuple[int, int]]] = {}
+    for lesson in (one for one in lessons if one.status != "deleted"):
+        data, learner = lesson.data, lesson.data.get("condition")
+        sources = [by_attempt[source] for source in lesson.sources if source in by_attempt]
+        places = {(learner or row.condition, row.seed, row.fold) for row in sources}
+        if not places and learner and {"seed", "fold"} <= data.keys():
+            places = {(learner, data["seed"], data["fold"])}
+        for name, seed, fold in places:
+            for owner in {name, *(data.get("shared_by", ()) if sharing else ())}:
+                owned.setdefault(owner, set()).add(lesson.id)
+                pools.setdefault(owner, set()).add((seed, fold))
+    return {name: len(ids) / len(pools[name]) for name, ids in owned.items()}
+
+
+def efficiencies(
+    accuracy: Mapping[str, float | None], baseline: str, lessons: Sequence[Lesson], training: Sequence[Row]
+) -> tuple[Efficiency, ...]:
+    """Points gained per lesson, for the variants `positive` and `negative` (ExpNote, equation 4).
+
+    The size of a variant's pool comes from its own training; for a variant that shares another condition's training, it
+    is the number of lessons from attempts with the variant's outcome.
+    """
+    before, sizes = accuracy.get(baseline), pool_sizes(lessons, training)
+    table = []
+    for name, after in accuracy.items():
+        last = name.casefold().replace("_", "-").rsplit("-", 1)[-1]
+        variant = next((one for one in _VARIANTS if one == last), None)
+        if variant is None or after is None or before is None:
+            continue
+        size = sizes[name] if name in sizes else _shared_size(variant == "positive", lessons, training)
+        worth = (100 * after - 100 * before) / size if size > 0 else None
+        points = 100 * (after - before)
+        table.append(Efficiency(condition=name, type=variant, lessons=size, points=points, points_per_lesson=worth))
+    return tuple(table)
+
+
+def _shared_size(solved: bool, lessons: Sequence[Lesson], training: Sequence[Row]) -> float:
+    """The mean number of lessons per pool from attempts with this outcome."""
+    by_attempt = {source: row for source, row in _by_attempt(training).items() if row.counted}
+    made = [(one, by_attempt[source]) for one in lessons for source in one.sources if source in by_attempt]
+    ids = {lesson.id for lesson, row in made if row.solved == solved and lesson.status != "deleted"}
+    return len(ids) / len({(row.condition, row.seed, row.fold) for _, row in made}) if ids else 0.0
+
+
+def _by_attempt(training: Sequence[Row]) -> dict[str, Row]:
+    return {row.trajectory_id: row for row in training if row.trajectory_id}
 
 
 # Heuristics
@@ -228,7 +442,6 @@ def by_origin(lessons: Iterable[Lesson], rows: Iterable[Row], baseline: str = "r
         for name, one in scores.items():
             points = None if one.accuracy is None or before is None else 100 * (one.accuracy - before)
             rated[name] = OriginScore(**dict(one), points=points)
-        counts: dict[Literal["success", "failure"], int]
         counts = {"success": sum(each is True for each in learned), "failure": sum(each is False for each in learned)}
         table.append(Origin(category=category, lessons=counts, conditions=rated))
     return tuple(table)
@@ -241,11 +454,9 @@ def by_guidance(rows: Iterable[Row], steps: Iterable[Steps]) -> tuple[GuidancePo
     none without the first or without any other. The steps have the guidance tokens.
     """
     tokens = {one.condition: one.guidance_tokens for one in steps}
-    by_condition: dict[str, list[Row]] = {name: [] for name in (TRAJECTORIES, "erl-matched", "erl", "erl-thought")}
-    for row in rows:
-        if row.counted and row.condition in by_condition:
-            by_condition[row.condition].append(row)
-    ran = {name: counted for name, counted in by_condition.items() if counted}
+    by_condition = grouped((row.condition, row) for row in rows if row.counted)
+    names = (TRAJECTORIES, "erl-matched", "erl", "erl-thought")
+    ran = {name: by_condition[name] for name in names if name in by_condition}
     if TRAJECTORIES not in ran or len(ran) < 2:
         return ()
     before = outcomes(ran[TRAJECTORIES])
@@ -271,195 +482,3 @@ def judgements(rows: Iterable[Row]) -> Judgements:
         claimed=sum(verdict and not solved for verdict, solved in pairs),
         missed=sum(solved and not verdict for verdict, solved in pairs),
     )
-
-
-# Lessons
-
-
-def effects(
-    tested: Sequence[Row], training: Sequence[Row], lessons: Sequence[Lesson], baseline: str
-) -> tuple[LessonEffect, ...]:
-    """The effect of each lesson that is not deleted on the final test rows, the most recalled first.
-
-    The training rows are for the sources of each lesson; the baseline has the same tasks without lessons.
-    """
-    rows_by_attempt = _rows_by_attempt(training)
-    without = outcomes([row for row in tested if row.condition == baseline])
-    recalls: dict[str, list[Row]] = {}
-    for row in tested:
-        if row.condition != baseline:
-            for lesson_id in dict.fromkeys(row.lesson_ids):
-                recalls.setdefault(lesson_id, []).append(row)
-    rated = [_effect(lesson, recalls.get(lesson.id, []), rows_by_attempt, without) for lesson in _not_deleted(lessons)]
-    return tuple(sorted(rated, key=lambda one: (-one.recalled, -(one.points or 0.0), one.key, one.id)))
-
-
-def _effect(
-    lesson: Lesson, recalls: Sequence[Row], rows_by_attempt: Mapping[str, Row], without: Mapping[Any, bool]
-) -> LessonEffect:
-    origins = [rows_by_attempt[source] for source in lesson.sources if source in rows_by_attempt]
-    condition = lesson.data.get("condition") or (origins[0].condition if origins else "")
-    # Variants that share the pool may show lessons differently (cases instead of notes), so prefer the own condition.
-    recalling = [row for row in recalls if row.condition == condition] or list(recalls)
-    counted = [row for row in recalling if row.counted]
-    paired = [row for row in counted if row.key in without]
-    solved = sum(row.solved for row in counted)
-    before = sum(without[row.key] for row in paired)
-    return LessonEffect(
-        id=lesson.id,
-        kind=lesson.kind,
-        key=lesson.key,
-        text=lesson.text,
-        status=lesson.status,
-        importance=lesson.importance,
-        condition=condition,
-        seed=origins[0].seed if origins else lesson.data.get("seed"),
-        fold=origins[0].fold if origins else lesson.data.get("fold"),
-        sources={"solved": sum(row.solved for row in origins), "unsolved": sum(not row.solved for row in origins)},
-        recalled=len(recalling),
-        n=len(counted),
-        successes=solved,
-        accuracy=share(solved, len(counted)),
-        baseline_n=len(paired),
-        baseline_successes=before,
-        baseline_accuracy=share(before, len(paired)),
-        points=100 * (sum(row.solved for row in paired) - before) / len(paired) if paired else None,
-    )
-
-
-def pool_sizes(lessons: Sequence[Lesson], training: Sequence[Row], *, sharing: bool = False) -> dict[str, float]:
-    """The mean number of lessons per pool (one seed and fold) of each condition that learned.
-
-    If conditions share their training, `data["condition"]` of a lesson names the one that learned it. With `sharing`, a
-    pool also counts for every condition in its `data["shared_by"]`. A lesson without training attempts (a person wrote
-    it, or it comes from worked examples) belongs to the `condition`, `seed` and `fold` in its `data`.
-    """
-    rows_by_attempt = _rows_by_attempt(training)
-    owned: dict[str, set[str]] = {}
-    pools: dict[str, set[tuple[int, int]]] = {}
-    for lesson in _not_deleted(lessons):
-        data, learner = lesson.data, lesson.data.get("condition")
-        sources = [rows_by_attempt[source] for source in lesson.sources if source in rows_by_attempt]
-        pool_keys = {(learner or row.condition, row.seed, row.fold) for row in sources}
-        if not pool_keys and learner and {"seed", "fold"} <= data.keys():
-            pool_keys = {(learner, data["seed"], data["fold"])}
-        for name, seed, fold in pool_keys:
-            for owner in {name, *(data.get("shared_by", ()) if sharing else ())}:
-                owned.setdefault(owner, set()).add(lesson.id)
-                pools.setdefault(owner, set()).add((seed, fold))
-    return {name: len(ids) / len(pools[name]) for name, ids in owned.items()}
-
-
-def efficiencies(
-    accuracy: Mapping[str, float | None], baseline: str, lessons: Sequence[Lesson], training: Sequence[Row]
-) -> tuple[Efficiency, ...]:
-    """Points gained per lesson, for the variants `positive` and `negative` (ExpNote, equation 4).
-
-    The size of a variant's pool comes from its own training; for a variant that shares another condition's training, it
-    is the number of lessons from attempts with the variant's outcome.
-    """
-    before, sizes = accuracy.get(baseline), pool_sizes(lessons, training)
-    table = []
-    for name, after in accuracy.items():
-        variant = _variant(name)
-        if variant is None or after is None or before is None:
-            continue
-        size = sizes[name] if name in sizes else _shared_size(variant, lessons, training)
-        points = 100 * (after - before)
-        worth = (100 * after - 100 * before) / size if size > 0 else None
-        table.append(Efficiency(condition=name, type=variant, lessons=size, points=points, points_per_lesson=worth))
-    return tuple(table)
-
-
-def _variant(name: str) -> Literal["positive", "negative"] | None:
-    last = name.casefold().replace("_", "-").rsplit("-", 1)[-1]
-    variants: dict[str, Literal["positive", "negative"]] = {"positive": "positive", "negative": "negative"}
-    return variants.get(last)
-
-
-def _shared_size(variant: str, lessons: Sequence[Lesson], training: Sequence[Row]) -> float:
-    rows_by_attempt = {source: row for source, row in _rows_by_attempt(training).items() if row.counted}
-    wanted = variant == "positive"
-    ids = {
-        lesson.id
-        for lesson in _not_deleted(lessons)
-        if any(source in rows_by_attempt and rows_by_attempt[source].solved == wanted for source in lesson.sources)
-    }
-    sources = [rows_by_attempt[source] for lesson in lessons for source in lesson.sources if source in rows_by_attempt]
-    return len(ids) / len({(row.condition, row.seed, row.fold) for row in sources}) if ids else 0.0
-
-
-def _not_deleted(lessons: Sequence[Lesson]) -> list[Lesson]:
-    return [lesson for lesson in lessons if lesson.status != "deleted"]
-
-
-def _rows_by_attempt(training: Sequence[Row]) -> dict[str, Row]:
-    return {row.trajectory_id: row for row in training if row.trajectory_id}
-
-
-# Steps
-
-
-def step_statistics(attempts: Sequence[Row], trajectories: Sequence[Trajectory]) -> tuple[Steps, ...]:
-    """The mean figures per attempt of each condition (ExpeL, table 6), in the order of the rows.
-
-    `attempts` are the final test attempts, including retries and repeats; `trajectories` are theirs, and their
-    demonstrations.
-    """
-    by_id = {trajectory.id: trajectory for trajectory in trajectories}
-    groups: dict[str, list[dict[str, int | None]]] = {}
-    for row in attempts:
-        if row.reason != "error" and row.trajectory_id in by_id:
-            groups.setdefault(row.condition, []).append(_figures(by_id[row.trajectory_id], by_id))
-    return tuple(
-        Steps.model_validate(
-            {"condition": name, "n": len(figures)}
-            | {what: _mean([one[what] for one in figures]) for what in figures[0]}
-        )
-        for name, figures in groups.items()
-    )
-
-
-def _figures(attempt: Trajectory, by_id: Mapping[str, Trajectory]) -> dict[str, int | None]:
-    """The figures of `Steps` for one attempt; None if it lacks one."""
-    names = ("thought", "action", "observation")
-    parts = {name: [str(getattr(step, name)) for step in attempt.steps] for name in names}
-    invalid = attempt.meta.get("invalid")  # actions that the environment could not read
-    return {
-        **{f"{part}s": sum(bool(text.strip()) for text in texts) for part, texts in parts.items()},
-        **{f"{part}_tokens": _tokens(texts) for part, texts in parts.items()},
-        "invalid": invalid if type(invalid) is int else None,
-        "prompt_tokens": attempt.usage.prompt_tokens,
-        "completion_tokens": attempt.usage.completion_tokens,
-        "calls": attempt.usage.calls + attempt.usage.replayed,
-        "guidance_tokens": _guidance(attempt, by_id),
-    }
-
-
-def _mean(figures: Sequence[int | None]) -> float | None:
-    known = [figure for figure in figures if figure is not None]
-    return sum(known) / len(figures) if len(known) == len(figures) else None
-
-
-def _guidance(attempt: Trajectory, by_id: Mapping[str, Trajectory]) -> int | None:
-    """The guidance tokens, counted as `erl-matched` does; None if a demonstration is missing."""
-    shown = [by_id[one] for one in attempt.demonstration_ids if one in by_id]
-    if len(shown) < len(attempt.demonstration_ids):
-        return None
-    return guidance_tokens(Guidance(demonstrations=tuple(shown), blocks=attempt.blocks()))
-
-
-def _tokens(texts: list[str]) -> int | None:
-    """Tokens of Llama 2's vocabulary (the paper uses tiktoken); None without the wordllama package, which has it."""
-    if (tokenizer := _tokenizer()) is None:
-        return None
-    return sum(len(one) for one in tokenizer.encode_batch_fast(texts, add_special_tokens=False))
-
-
-@cache
-def _tokenizer() -> Tokenizer | None:
-    """The tokenizer; None if it is missing or broken, since a missing column must not prevent the report."""
-    try:
-        return static.tokenizer()
-    except SeasonedError:
-        return None

@@ -128,23 +128,20 @@ def _all() -> tuple[Reference | Steps, ...]:
     return tuple(figure for block in blocks() for figure in block.figures())
 
 
-def _of(benchmark: str) -> list[Reference]:
+def _of(benchmark: str, *, parts: bool = False) -> list[Reference]:
+    """The figures of a benchmark, by its short name in upper or lower case.
+
+    `parts` adds those of its parts, such as "tau2-telecom", with the part as `category`.
+    """
     name = benchmark.strip().casefold()
-    return [figure for figure in _all() if isinstance(figure, Reference) and figure.benchmark == name]
-
-
-def _of_parts(benchmark: str) -> list[Reference]:
-    """The figures of the parts of a benchmark, such as "tau2-telecom"; their category is the part."""
-    prefix = f"{benchmark.strip().casefold()}-"
-    parts = [one for one in _all() if isinstance(one, Reference) and one.benchmark.startswith(prefix)]
-    return [one.model_copy(update={"category": one.benchmark.removeprefix(prefix)}) for one in parts]
+    printed = [one for one in _all() if isinstance(one, Reference)]
+    inner = [one for one in printed if parts and one.benchmark.startswith(f"{name}-")]
+    of_parts = [one.model_copy(update={"category": one.benchmark.removeprefix(f"{name}-")}) for one in inner]
+    return [*(one for one in printed if one.benchmark == name), *of_parts]
 
 
 def references(benchmark: str) -> tuple[Reference, ...]:
-    """The published figures of a benchmark, by its short name in upper or lower case.
-
-    If tasks were tried again, it is the figure after the last trial.
-    """
+    """The published figures of a whole benchmark; if tasks were tried again, those after the last trial."""
     overall = [figure for figure in _of(benchmark) if figure.unit in ("%", "score") and not figure.category]
     last = {(figure.paper, figure.condition): figure.trial for figure in overall}
     return tuple(figure for figure in overall if figure.trial == last[(figure.paper, figure.condition)])
@@ -157,17 +154,12 @@ def trial_references(benchmark: str) -> tuple[Reference, ...]:
 
 def category_references(benchmark: str) -> tuple[Reference, ...]:
     """The published figures of a benchmark by category; a part, such as "gaia2-search", counts as a category."""
-    figures = (figure for figure in _of(benchmark) if figure.category)
-    return (*figures, *(figure for figure in _of_parts(benchmark) if figure.unit == "%"))
+    return tuple(figure for figure in _of(benchmark, parts=True) if figure.category and figure.unit == "%")
 
 
 def further_references(benchmark: str) -> tuple[Reference, ...]:
-    """Other published figures of a benchmark and its parts: over several runs, of source tasks, efficiency, costs.
-
-    The figures of a part, such as "tau2-telecom", have the part as `category`.
-    """
-    figures = (*_of(benchmark), *_of_parts(benchmark))
-    return tuple(figure for figure in figures if figure.unit not in ("%", "score"))
+    """Other published figures of a benchmark and its parts: over several runs, of source tasks, efficiency, costs."""
+    return tuple(figure for figure in _of(benchmark, parts=True) if figure.unit not in ("%", "score"))
 
 
 def step_references(benchmark: str) -> tuple[Steps, ...]:

@@ -14,9 +14,14 @@ from math import comb, lcm, sqrt
 from typing import Any, Literal, TypeVar
 
 from seasoned.errors import DataError, MissingExtraError
-from seasoned.lab.report.rows import EpisodeKey
 
 Key = TypeVar("Key")
+
+EpisodeKey = tuple[int, int, int, str]
+"""(seed, fold, run of the test, task id); episodes of two conditions with the same key are a pair.
+
+The last part alone identifies the task.
+"""
 
 _CELLS = 1 << 20  # of a distribution of sums: a few milliseconds a task at most
 

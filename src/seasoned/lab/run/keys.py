@@ -10,13 +10,15 @@ from __future__ import annotations
 import re
 from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from seasoned.errors import StoreError
-from seasoned.lab.report.episodes import Purpose
 from seasoned.pool import JUDGED
 from seasoned.store.sql import Store
 from seasoned.types import Trajectory, by_person
+
+if TYPE_CHECKING:
+    from seasoned.lab.report.html import Purpose
 
 TRAINING = "training"
 """The name in place of a condition for training attempts."""

@@ -12,9 +12,8 @@ from typing import Any
 
 from seasoned import __version__
 from seasoned.lab.report.build import LearnedPool, build
-from seasoned.lab.report.episodes import Call
-from seasoned.lab.report.html import render
-from seasoned.lab.report.rows import Row
+from seasoned.lab.report.html import Call, render
+from seasoned.lab.report.measures import Row
 from seasoned.lab.report.summary import Gate, Probed, Summary
 from seasoned.lab.run import keys
 from seasoned.lab.run.conditions import CONDITIONS

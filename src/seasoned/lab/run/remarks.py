@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from seasoned.lab.report.rows import Row
+from seasoned.lab.report.measures import Row
 from seasoned.lab.run.keys import TRAINING
 from seasoned.lab.run.plan import Plan
 from seasoned.store.sql import Store

@@ -25,7 +25,7 @@ import tomli_w
 from pydantic import BaseModel, ValidationError
 
 from seasoned.errors import ConfigError, DataError, MissingExtraError, StoreError
-from seasoned.lab.report.rows import Row, latest
+from seasoned.lab.report.measures import Row, latest
 from seasoned.lab.report.summary import Summary, parse_summary
 from seasoned.lab.run.recipe import Recipe, load_recipe
 from seasoned.types import SCHEMA_VERSION, Trajectory

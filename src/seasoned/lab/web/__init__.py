@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from seasoned.errors import ConfigError, DataError, MissingExtraError, SeasonedError
 from seasoned.lab.report.attempt_tables import lessons_table, trials_table
-from seasoned.lab.report.figures import draw_figures
+from seasoned.lab.report.plots import draw_figures
 from seasoned.lab.report.summary import Summary, parse_summary
 from seasoned.lab.report.tables import comparison_table, main_table
 from seasoned.lab.run.rundir import SUMMARY, read_rows, read_summary

@@ -18,8 +18,7 @@ from seasoned.lab.benchmarks.webshop.shop import (
     ShopEnvironment,
     read_words,
 )
-from seasoned.lab.report.measures import endings
-from seasoned.lab.report.rows import Row
+from seasoned.lab.report.measures import Row, endings
 from seasoned.llm.scripted import ScriptedModel
 from seasoned.types import Guidance, Task
 
