@@ -86,7 +86,7 @@ def _server() -> str:
     stack = ExitStack()
     atexit.register(stack.close)
     folder = stack.enter_context(TemporaryDirectory(prefix="seasoned-bench-"))
-    return stack.enter_context(postgres_in(Path(folder) / "pg", roomy=True))
+    return stack.enter_context(postgres_in(Path(folder) / "pg"))
 
 
 @contextmanager

@@ -16,14 +16,15 @@ import time
 from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
-from samples import fresh_address
 from timing import machine, seconds
 
 from seasoned.embed import embedder
 from seasoned.lab.benchmarks.emoji import OWN_TEXTS
 from seasoned.memory import Memory
+from seasoned.store.server import postgres_in
 from seasoned.types import Lesson, now
 
 _BATCH = 5_000
@@ -40,7 +41,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if args.client:
         print(json.dumps(_client(args.client)))
         return 0
-    with fresh_address("Postgres") as where:
+    with TemporaryDirectory(prefix="seasoned-bench-") as folder, postgres_in(Path(folder) / "pg", roomy=True) as where:
         figures = {"at": now(), "machine": machine(), "lessons": args.lessons, **_filled(where, args.lessons)}
         command = [sys.executable, __file__, "--client", where]
         output = subprocess.run(command, check=True, capture_output=True, text=True).stdout

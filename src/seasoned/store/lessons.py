@@ -6,7 +6,7 @@ change based on an outdated version is refused; no query crosses scopes unless i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from sqlalchemy import (
@@ -45,6 +45,7 @@ _AFTER = (
     .order_by(_l.change, _l.seq)
     .limit(bindparam("page"))
 )
+_OF_SCOPE = select(_l.id, _l.body).where(_l.scope == bindparam("of"), _l.change > bindparam("since")).order_by(_l.seq)
 _BEGINS = 60  # characters of the words of a lesson that are in the index for `with_words`
 
 
@@ -122,8 +123,7 @@ def folded(lesson: Lesson) -> str:
 
 def of_scope(db: Database, scope: str, change: int = -1) -> list[Lesson]:
     """The lessons of a scope written after a change (default: all), deleted ones too, in order of insertion."""
-    query = select(_l.id, _l.body).where(_l.scope == clean_text(scope), _l.change > change)
-    return read(db, query.order_by(_l.seq))
+    return read(db, _OF_SCOPE, {"of": clean_text(scope), "since": change})
 
 
 def pages(db: Database, scope: str, change: int) -> Iterator[list[tuple[Lesson, int, int]]]:
@@ -191,10 +191,10 @@ def has(db: Database, scope: str, count: int) -> bool:
         return connection.execute(last).first() is not None
 
 
-def read(db: Database, query: Select[tuple[str, str]]) -> list[Lesson]:
+def read(db: Database, query: Select[tuple[str, str]], values: Mapping[str, Any] | None = None) -> list[Lesson]:
     """The lessons that a query for ids and bodies returns."""
     with db._read() as connection:
-        rows = connection.execute(query).all()
+        rows = connection.execute(query, values).all()
     return [from_body(Lesson, row.body, f"the lesson {row.id}") for row in rows]
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import select, update
+from sqlalchemy import bindparam, select, update
 
 from seasoned.errors import StoreError
 from seasoned.store import schema
@@ -16,6 +16,8 @@ from seasoned.store.filters import check_page, equal
 from seasoned.types import now
 
 _r, _m = schema.runs.c, schema.marks.c
+_MARKS = select(_m.name, _m.value).where(_m.scope == bindparam("of")).order_by(_m.name)
+_MARK = _MARKS.where(_m.name == bindparam("called"))
 
 
 @dataclass(frozen=True)
@@ -86,6 +88,7 @@ def mark(db: Database, scope: str, name: str, value: Any, *, replace: bool) -> N
 
 def marks(db: Database, scope: str, name: str | None = None) -> dict[str, Any]:
     """The marks of a scope, by name."""
-    query = select(_m.name, _m.value).where(*equal((_m.scope, scope), (_m.name, name))).order_by(_m.name)
+    values = {"of": clean_text(scope)} | ({} if name is None else {"called": clean_text(name)})
     with db._read() as connection:
-        return {row.name: from_json(row.value, f"the mark {row.name!r}") for row in connection.execute(query)}
+        rows = connection.execute(_MARKS if name is None else _MARK, values).all()
+    return {row.name: from_json(row.value, f"the mark {row.name!r}") for row in rows}

@@ -10,7 +10,7 @@ import hashlib
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, Integer, bindparam, or_, select
 
 from seasoned.errors import ContractError, EmbedderMismatchError, StoreError
 from seasoned.protocols import Embedder
@@ -26,6 +26,12 @@ OWNERS = {"lesson": schema.lessons, "trajectory": schema.trajectories}
 """The table of each owner of vectors; bare texts have none."""
 
 _v = schema.vectors.c
+_wide = bindparam("wide", type_=Integer)
+_OF_ONE = select(_v.id, _v.digest, _v.data).where(
+    _v.owner == bindparam("by"), _v.embedder == bindparam("made"), or_(_wide.is_(None), _v.dim == _wide)
+)
+_ALL = _OF_ONE.order_by(_v.id)
+_SOME = _OF_ONE.where(_v.id.in_(bindparam("ids", expanding=True)))
 
 
 def put(
@@ -74,16 +80,13 @@ def get(
     """The ids and vectors, shape (n, dim), of one embedder."""
     import numpy as np
 
-    query = select(_v.id, _v.digest, _v.data)
-    query = query.where(_v.owner == clean_text(owner), _v.embedder == clean_text(embedder_name))
-    if dim is not None:
-        query = query.where(_v.dim == dim)
+    values = {"by": clean_text(owner), "made": clean_text(embedder_name), "wide": dim}
     cleaned = None if ids is None else [clean_text(i) for i in ids]
     with db._read() as connection:
         if cleaned is None:
-            rows = list(connection.execute(query.order_by(_v.id)))
+            rows = list(connection.execute(_ALL, values))
         else:
-            rows = [row for part in chunks(cleaned) for row in connection.execute(query.where(_v.id.in_(part)))]
+            rows = [row for part in chunks(cleaned) for row in connection.execute(_SOME, {**values, "ids": part})]
     stored = {row.id: (row.digest, row.data) for row in rows}
     order = list(stored) if cleaned is None else [i for i in dict.fromkeys(cleaned) if i in stored]
     if digests is not None and cleaned is not None:
