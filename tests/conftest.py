@@ -32,6 +32,20 @@ def pytest_xdist_auto_num_workers(config):
     return (cores or 1) + 1
 
 
+def pytest_configure():
+    """No keys, no data folder and no store of the person who runs the tests, also for fixtures of a whole module."""
+    for name in (
+        "OPENAI_API_KEY",
+        "OPENAI_BASE_URL",
+        "SEASONED_DATA",
+        "SEASONED_STORE",
+        "SEASONED_RUNS",
+        "ALFWORLD_DATA",
+        "TAU2_DATA_DIR",
+    ):
+        os.environ.pop(name, None)
+
+
 @pytest.fixture(autouse=True)
 def closed_network(monkeypatch):
     """Refuse every connection that does not stay on this machine."""
@@ -43,21 +57,6 @@ def closed_network(monkeypatch):
         return real(self, address)
 
     monkeypatch.setattr(socket.socket, "connect", connect)
-
-
-@pytest.fixture(autouse=True)
-def clean_environment(monkeypatch):
-    """No keys, no data folder and no store of the person who runs the tests."""
-    for name in (
-        "OPENAI_API_KEY",
-        "OPENAI_BASE_URL",
-        "SEASONED_DATA",
-        "SEASONED_STORE",
-        "SEASONED_RUNS",
-        "ALFWORLD_DATA",
-        "TAU2_DATA_DIR",
-    ):
-        monkeypatch.delenv(name, raising=False)
 
 
 @pytest.fixture
