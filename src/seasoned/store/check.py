@@ -45,7 +45,7 @@ _NAMES = {
 
 
 def problems(db: Database) -> list[str]:
-    """A sentence for each problem; an empty list if the store is sound."""
+    """Check every row: a sentence for each problem, or an empty list if the store is sound."""
     sentences: list[str] = []
     try:
         with db._read() as connection:

@@ -34,8 +34,17 @@ _t, _l, _h = schema.trajectories.c, schema.lessons.c, schema.lesson_history.c
 _u, _v, _j = schema.lesson_uses.c, schema.vectors.c, schema.journal.c
 
 
-def remove_lesson(db: Database, lesson_id: str, who: str, why: str, *, purge: bool) -> None:
-    """Set a lesson's status to "deleted", or delete it with all traces; see `Store.remove_lesson`."""
+def remove_lesson(db: Database, lesson_id: str, *, who: str, why: str = "", purge: bool = False) -> None:
+    """Set the status "deleted", which keeps the lesson and its history; `purge` deletes the rows permanently.
+
+    Attempts that were shown a purged lesson lose their guidance and every literal copy of the lesson's text in any
+    version. If `who` is a person, journalled prompts and replies with that text are deleted in all scopes, so an
+    unfinished run may have to request them again. Otherwise only prompts below the lesson's scope are deleted,
+    since another run may have learned the same text.
+
+    Raises:
+        StoreError: when there is no such lesson, or an attempt that was shown it cannot be read.
+    """
     lesson_id = clean_text(lesson_id)
     with db.transaction(), db._write() as connection:
         scope = connection.execute(select(_l.scope).where(_l.id == lesson_id)).scalar()
@@ -57,7 +66,10 @@ def remove_lesson(db: Database, lesson_id: str, who: str, why: str, *, purge: bo
 
 
 def remove_trajectories(db: Database, scope: str, trajectory_ids: Sequence[str]) -> int:
-    """Delete trajectories of a scope; return how many there were."""
+    """Delete trajectories with their episodes, vectors, marks and lesson uses; return how many there were.
+
+    Lessons learned from them stay, and still name them as sources; see also `blank_demonstrations`.
+    """
     removed = 0
     with db._write() as connection:
         db._bump(connection, clean_text(scope), purge=True)
@@ -68,7 +80,7 @@ def remove_trajectories(db: Database, scope: str, trajectory_ids: Sequence[str])
 
 
 def blank_demonstrations(db: Database, scopes: Sequence[str], trajectory_ids: Iterable[str]) -> int:
-    """Remove the guidance of trajectories that were shown any of these as demonstrations; return how many."""
+    """Remove the guidance of attempts in these scopes that were shown any of these attempts; return how many."""
     ids = {clean_text(i) for i in trajectory_ids}
     quoted = [json.dumps(i, ensure_ascii=False) for i in ids]
     query = select(_t.id, _t.body).where(_t.scope.in_(list(map(clean_text, scopes))))
@@ -84,7 +96,7 @@ def blank_demonstrations(db: Database, scopes: Sequence[str], trajectory_ids: It
 
 
 def clear_scope(db: Database, scope: str) -> tuple[int, int]:
-    """Delete a whole scope; return how many trajectories and lessons it had."""
+    """Delete a scope with everything in it; return how many trajectories and lessons there were."""
     scope = clean_text(scope)
     snapshots, uses = schema.snapshots, schema.lesson_uses
     lesson_ids = select(_l.id).where(_l.scope == scope)
@@ -103,7 +115,10 @@ def clear_scope(db: Database, scope: str) -> tuple[int, int]:
 
 
 def lessons_from(db: Database, scope: str, trajectory_ids: Sequence[str]) -> dict[str, int]:
-    """The lessons of a scope learned from these: ids, and numbers of other sources."""
+    """The lessons of a scope learned from any of these trajectories: ids, and numbers of other sources.
+
+    If only an earlier version was learned from these, the present state counts as one other source.
+    """
     ids = {clean_text(i) for i in trajectory_ids}
     present, in_scope = schema.lesson_sources.c, _l.scope == clean_text(scope)
     sources = select(present.lesson_id, present.trajectory_id).join(schema.lessons, _l.id == present.lesson_id)
@@ -122,7 +137,10 @@ def lessons_from(db: Database, scope: str, trajectory_ids: Sequence[str]) -> dic
 
 
 def drop_loose_vectors(db: Database) -> int:
-    """Delete vectors of texts that are neither lessons nor trajectories; return how many there were."""
+    """Delete vectors of texts that are neither lessons nor trajectories; return how many.
+
+    They are computed again when needed.
+    """
     owner = _v.owner  # compared in ranges, so that the index is used
     loose = or_(owner < "lesson", and_(owner > "lesson", owner < "trajectory"), owner > "trajectory")
     with db._write() as connection:
@@ -130,7 +148,10 @@ def drop_loose_vectors(db: Database) -> int:
 
 
 def scrub(db: Database) -> bool:
-    """Empty SQLite's write-ahead log; False if another program still reads it."""
+    """Empty SQLite's write-ahead log; False if another program still reads it, so that it stays for now.
+
+    With Postgres this does nothing: its vacuum clears deleted data.
+    """
     if not db._sqlite:
         return True
     with db._faults(), db._connect(db._engine) as connection:

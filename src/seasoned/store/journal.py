@@ -62,7 +62,7 @@ class JournalQueue:
 
 
 def get(db: Database, scope: str, key: str) -> Reply | None:
-    """The reply under this key, or None."""
+    """The journalled reply under this key, or None."""
     with db._read() as connection:
         body = connection.execute(_REPLY, {"of": clean_text(scope), "under": clean_text(key)}).scalar()
     return None if body is None else from_body(Reply, body, f"the journalled reply {key}")

@@ -20,7 +20,7 @@ _t, _m, _e = schema.trajectories.c, schema.learned.c, schema.leases.c
 
 
 def mark_learned(db: Database, method: str, trajectory_ids: Sequence[str]) -> None:
-    """Record that a method has learned from these."""
+    """Record that a method has learned from these; skips those already marked or deleted meanwhile."""
     at = now()
     with db._write() as connection:
         for part in chunks([clean_text(trajectory_id) for trajectory_id in trajectory_ids]):
@@ -44,7 +44,7 @@ def mark_begun(db: Database, scope: str, method: str) -> int:
 
 
 def take_lease(db: Database, name: str, holder: str, seconds: float) -> bool:
-    """Take or renew the lease on a name; False if another holder has it."""
+    """Take or renew a lease for this many seconds; False if another holder has it."""
     name, holder, present = clean_text(name), clean_text(holder), time.time()
     row = {"name": name, "holder": holder, "until": present + seconds}
     with db._write() as connection:

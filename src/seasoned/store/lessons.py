@@ -49,12 +49,20 @@ _OF_SCOPE = select(_l.id, _l.body).where(_l.scope == bindparam("of"), _l.change 
 _BEGINS = 60  # characters of the words of a lesson that are in the index for `with_words`
 
 
-def add(db: Database, scope: str, lessons: Sequence[Lesson], who: str, why: str) -> list[Lesson]:
-    """Add new lessons, all or none."""
+def add(db: Database, scope: str, lessons: Sequence[Lesson], *, who: str, why: str = "") -> list[Lesson]:
+    """Add new lessons, all or none; their version is kept as it is.
+
+    Returns:
+        The lessons as stored, without characters that no database accepts (see `body`), and with long keys shortened
+        (see `short_name`).
+
+    Raises:
+        StoreError: when an id is taken.
+    """
     if not lessons:
         return []
     scope, at = clean_text(scope), now()
-    pairs = [to_body(_with_short_key(lesson)) for lesson in lessons]
+    pairs = [to_body(x.model_copy(update={"key": short_name(x.key)})) for x in lessons]
     try:
         with db._write() as connection:
             change = db._bump(connection, scope)
@@ -70,21 +78,32 @@ def add(db: Database, scope: str, lessons: Sequence[Lesson], who: str, why: str)
     return [lesson for lesson, _ in pairs]
 
 
-def get(db: Database, ids: Sequence[str]) -> list[Lesson]:
-    """The lessons with these ids in their present state, in the order of the ids."""
-    ids_cleaned = [clean_text(i) for i in ids]
+def get(db: Database, lesson_ids: Sequence[str]) -> list[Lesson]:
+    """The present states of these lessons, deleted ones too, in the order of the ids."""
+    ids_cleaned = [clean_text(i) for i in lesson_ids]
     stored = {x.id: x for part in chunks(ids_cleaned) for x in read(db, select(_l.id, _l.body).where(_l.id.in_(part)))}
     return [stored[i] for i in ids_cleaned if i in stored]
 
 
-def update_all(db: Database, lessons: Sequence[Lesson], who: str, why: str) -> list[Lesson]:
-    """Store changed lessons under their next versions, all or none."""
+def update_all(db: Database, lessons: Sequence[Lesson], who: str, why: str = "") -> list[Lesson]:
+    """Store changed lessons as their next versions, all or none; each is given with the version it was read at.
+
+    Returns:
+        The lessons as stored, with version + 1 and a new `updated`.
+
+    Raises:
+        ConflictError: when a stored version differs.
+        StoreError: when a lesson is not in the store, or is given twice.
+    """
     if not lessons:
         return []
     if len({lesson.id for lesson in lessons}) < len(lessons):
         raise StoreError("a lesson is changed twice in one call; give each once, in its last state")
     at = now()
-    pairs = [to_body(_with_short_key(x).model_copy(update={"version": x.version + 1, "updated": at})) for x in lessons]
+    pairs = [
+        to_body(x.model_copy(update={"key": short_name(x.key), "version": x.version + 1, "updated": at}))
+        for x in lessons
+    ]
     ids = [lesson.id for lesson, _ in pairs]
     with db._write() as connection:
         scopes = _by_id(connection, _l.scope, ids)
@@ -122,7 +141,7 @@ def folded(lesson: Lesson) -> str:
 
 
 def of_scope(db: Database, scope: str, change: int = -1) -> list[Lesson]:
-    """The lessons of a scope written after a change (default: all), deleted ones too, in order of insertion."""
+    """The scope's lessons written after this change (default: all), deleted ones too, in order of insertion."""
     return read(db, _OF_SCOPE, {"of": clean_text(scope), "since": change})
 
 
@@ -201,11 +220,6 @@ def read(db: Database, query: Select[tuple[str, str]], values: Mapping[str, Any]
 def _by_id(connection: Connection, column: ColumnElement[Any], ids: Sequence[str]) -> dict[str, Any]:
     rows = (row for part in chunks(ids) for row in connection.execute(select(_l.id, column).where(_l.id.in_(part))))
     return {row[0]: row[1] for row in rows}
-
-
-def _with_short_key(lesson: Lesson) -> Lesson:
-    key = short_name(lesson.key)
-    return lesson if key == lesson.key else lesson.model_copy(update={"key": key})
 
 
 def _put_states(

@@ -35,7 +35,11 @@ class RunRow:
 
 
 def add_run(db: Database, run_id: str, name: str, path: str, config: Mapping[str, Any]) -> None:
-    """Store a run as running."""
+    """Store a run as running; a resumed run keeps its time of creation.
+
+    Raises:
+        StoreError: when the config cannot be written as JSON.
+    """
     row = {"name": clean_text(name), "path": clean_text(path), "config": to_json(dict(config), "the config of a run")}
     row["status"] = "running"
     statement = db._insert(schema.runs).values(run_id=clean_text(run_id), created=now(), **row)
@@ -44,8 +48,12 @@ def add_run(db: Database, run_id: str, name: str, path: str, config: Mapping[str
         connection.execute(statement.on_conflict_do_update(index_elements=["run_id"], set_=restarted))
 
 
-def finish_run(db: Database, run_id: str, status: str, summary: Mapping[str, Any] | None) -> None:
-    """Store the end of a run."""
+def finish_run(db: Database, run_id: str, status: str, summary: Mapping[str, Any] | None = None) -> None:
+    """Store the status of a finished run ("complete", "stopped", "failed") and its summary.
+
+    Raises:
+        StoreError: when the run is not in the store, or the summary cannot be written as JSON.
+    """
     text = None if summary is None else to_json(dict(summary), "the summary of a run")
     values = {"status": clean_text(status), "finished": now(), "summary": text}
     with db._write() as connection:
@@ -75,8 +83,14 @@ def run_of(row: Mapping[Any, Any]) -> RunRow:
     return RunRow(**values)
 
 
-def mark(db: Database, scope: str, name: str, value: Any, *, replace: bool) -> None:
-    """Store a value under a name of a scope."""
+def mark(db: Database, scope: str, name: str, value: Any = True, *, replace: bool = True) -> None:
+    """Store a small value of texts, numbers, lists and dictionaries under a name of a scope.
+
+    Replaces an existing value unless `replace` is False.
+
+    Raises:
+        StoreError: when the value cannot be written as JSON.
+    """
     row = {"scope": clean_text(scope), "name": clean_text(name), "at": now()}
     row["value"] = to_json(value, f"the mark {name!r} of {scope!r}")
     insert = db._insert(schema.marks)
@@ -87,7 +101,7 @@ def mark(db: Database, scope: str, name: str, value: Any, *, replace: bool) -> N
 
 
 def marks(db: Database, scope: str, name: str | None = None) -> dict[str, Any]:
-    """The marks of a scope, by name."""
+    """The values of a scope by name, sorted: all, or the one under this name."""
     values = {"of": clean_text(scope)} | ({} if name is None else {"called": clean_text(name)})
     with db._read() as connection:
         rows = connection.execute(_MARKS if name is None else _MARK, values).all()

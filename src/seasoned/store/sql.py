@@ -1,7 +1,7 @@
 """The store: everything Seasoned remembers, in one SQLite file or one Postgres database.
 
-`Store` has what several packages use, and delegates longer queries to the modules beside it. A query that one package
-needs is a function there. `schema.py` describes the tables.
+`Store` has what several packages use: short queries, and functions of the modules beside it as methods. A query that
+one package needs is only a function there. `schema.py` describes the tables.
 
 Always holds: the writes of a returned call survive the end of the process, however it ends; many threads and processes
 may use one store at once; every error is a `StoreError` that says what to do.
@@ -10,10 +10,10 @@ may use one store at once; every error is a `StoreError` that says what to do.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sqlalchemy import bindparam, delete, func, or_, select, update
 
@@ -33,10 +33,6 @@ from seasoned.store.runs import RunRow
 from seasoned.store.trajectories import TaskText
 from seasoned.store.versions import Change, Difference, Snapshot
 from seasoned.types import Lesson, LessonKind, LessonStatus, Reply, Trajectory, Usage
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 __all__ = ["Change", "Difference", "RunRow", "Snapshot", "Store", "TaskText"]
 
@@ -75,35 +71,19 @@ class Store(Database):
             row = connection.execute(_CHANGES, {"of": clean_text(scope)}).first()
         return (0, 0) if row is None else (row.change, row.purges)
 
-    def check(self) -> list[str]:
-        """Check every row: a sentence for each problem, or an empty list if the store is sound."""
-        return check_table.problems(self)
+    check = check_table.problems
 
     # Trajectories and episodes
 
-    def add_trajectories(self, scope: str, trajectories: Sequence[Trajectory], run_id: str = "") -> None:
-        """Add trajectories, all or none; existing ones stay unchanged. Task ids are shortened by `short_name`.
-
-        Raises:
-            StoreError: when an id belongs to another trajectory, or to this one in another scope.
-        """
-        trajectory_table.add(self, scope, trajectories, run_id)
-
-    def revise_trajectory(self, trajectory: Trajectory, *, relearn: bool) -> None:
-        """Replace the outcome and meta of a trajectory; with `relearn`, every method learns from it again."""
-        trajectory_table.revise(self, trajectory, relearn)
+    add_trajectories = trajectory_table.add
+    revise_trajectory = trajectory_table.revise
 
     def get_trajectory(self, trajectory_id: str) -> Trajectory | None:
         """The trajectory, or None."""
         return next(iter(self.get_trajectories([trajectory_id])), None)
 
-    def get_trajectories(self, trajectory_ids: Sequence[str]) -> list[Trajectory]:
-        """The trajectories with these ids, in the order of the ids."""
-        return trajectory_table.get(self, trajectory_ids)
-
-    def find_trajectories(self, beginning: str, limit: int) -> list[Trajectory]:
-        """At most `limit` trajectories whose ids begin with a text; an exact match is returned alone."""
-        return trajectory_table.find(self, beginning, limit)
+    get_trajectories = trajectory_table.get
+    find_trajectories = trajectory_table.find
 
     def trajectories(
         self,
@@ -139,17 +119,8 @@ class Store(Database):
         with self._read() as connection:
             return int(connection.execute(query).scalar_one())
 
-    def save_episode(self, run_id: str, key: str, scope: str, trajectory: Trajectory) -> None:
-        """Store an episode of a run together with its trajectory; replaces an earlier one under the same key.
-
-        Raises:
-            StoreError: when the run is not in the store, or the trajectory belongs to another episode.
-        """
-        trajectory_table.save_episode(self, run_id, key, scope, trajectory)
-
-    def episodes(self, run_id: str) -> dict[str, Trajectory]:
-        """The trajectories of a run's episodes by their keys, in order of insertion."""
-        return trajectory_table.episodes(self, run_id)
+    save_episode = trajectory_table.save_episode
+    episodes = trajectory_table.episodes
 
     def drop_episodes(self, run_id: str, keys: Sequence[str]) -> int:
         """Delete episodes and their trajectories, so that they can be repeated; return how many there were.
@@ -161,25 +132,13 @@ class Store(Database):
 
     # Lessons
 
-    def add_lessons(self, scope: str, lessons: Sequence[Lesson], *, who: str, why: str = "") -> list[Lesson]:
-        """Add new lessons, all or none; their version is kept as it is.
-
-        Returns:
-            The lessons as stored, without characters that no database accepts (see `store.body`) and with long keys
-            shortened (see `short_name`).
-
-        Raises:
-            StoreError: when an id is taken.
-        """
-        return lesson_table.add(self, scope, lessons, who, why)
+    add_lessons = lesson_table.add
 
     def get_lesson(self, lesson_id: str) -> Lesson | None:
         """The present state of a lesson, even if deleted; None if the id is unknown."""
         return next(iter(self.get_lessons([lesson_id])), None)
 
-    def get_lessons(self, lesson_ids: Sequence[str]) -> list[Lesson]:
-        """The present states of these lessons, deleted ones too, in the order of the ids."""
-        return lesson_table.get(self, lesson_ids)
+    get_lessons = lesson_table.get
 
     def scope_of(self, lesson_id: str) -> str | None:
         """The scope of a lesson; None if the id is unknown."""
@@ -215,9 +174,7 @@ class Store(Database):
         page = select(_l.seq).where(*tests).order_by(_l.seq).limit(limit).offset(offset)
         return lesson_table.read(self, wanted.where(_l.seq.in_(page)))
 
-    def lessons_since(self, scope: str, change: int) -> list[Lesson]:
-        """The scope's lessons written after this change (0: all), in order of insertion."""
-        return lesson_table.of_scope(self, scope, change)
+    lessons_since = lesson_table.of_scope
 
     nearby = cached_property(open_nearby)
 
@@ -225,30 +182,8 @@ class Store(Database):
         """Store one changed lesson as its next version; see `update_lessons`."""
         return self.update_lessons([lesson], who=who, why=why)[0]
 
-    def update_lessons(self, lessons: Sequence[Lesson], *, who: str, why: str = "") -> list[Lesson]:
-        """Store changed lessons as their next versions, all or none; each is given with the version it was read at.
-
-        Returns:
-            The lessons as stored, with version + 1 and a new `updated`.
-
-        Raises:
-            ConflictError: when a stored version differs.
-            StoreError: when a lesson is not in the store, or is given twice.
-        """
-        return lesson_table.update_all(self, lessons, who, why)
-
-    def remove_lesson(self, lesson_id: str, *, who: str, why: str = "", purge: bool = False) -> None:
-        """Set the status "deleted", which keeps the lesson and its history; `purge` deletes the rows permanently.
-
-        Attempts that were shown a purged lesson lose their guidance and every literal copy of the lesson's text in any
-        version. If `who` is a person, journalled prompts and replies with that text are deleted in all scopes, so an
-        unfinished run may have to request them again. Otherwise only prompts below the lesson's scope are deleted,
-        since another run may have learned the same text.
-
-        Raises:
-            StoreError: when there is no such lesson, or an attempt that was shown it cannot be read.
-        """
-        forget.remove_lesson(self, lesson_id, who, why, purge=purge)
+    update_lessons = lesson_table.update_all
+    remove_lesson = forget.remove_lesson
 
     def lesson_uses(self, lesson_id: str) -> list[tuple[str, bool | None]]:
         """The trajectories that were shown a lesson, oldest first, each with its success (None: unknown)."""
@@ -302,17 +237,9 @@ class Store(Database):
         """Trajectories of a scope that a method has not learned from, in order of insertion, at most `limit`."""
         return waiting.pending(self, scope, method, None, limit)
 
-    def mark_learned(self, method: str, trajectory_ids: Sequence[str]) -> None:
-        """Record that a method has learned from these; skips those already marked or deleted meanwhile."""
-        learned.mark_learned(self, method, trajectory_ids)
-
-    def mark_begun(self, scope: str, method: str) -> int:
-        """Mark trajectories that an interrupted method made lessons from; return how many there were."""
-        return learned.mark_begun(self, scope, method)
-
-    def take_lease(self, name: str, holder: str, seconds: float) -> bool:
-        """Take or renew a lease for this many seconds; False if another holder has it."""
-        return learned.take_lease(self, name, holder, seconds)
+    mark_learned = learned.mark_learned
+    mark_begun = learned.mark_begun
+    take_lease = learned.take_lease
 
     def keep_lease(self, name: str, holder: str, seconds: float) -> bool:
         """Renew a lease for this many seconds; False if another holder has it, or had it meanwhile."""
@@ -329,109 +256,22 @@ class Store(Database):
 
     # Permanent deletion
 
-    def remove_trajectories(self, scope: str, trajectory_ids: Sequence[str]) -> int:
-        """Delete trajectories with their episodes, vectors, marks and lesson uses; return how many there were.
-
-        Lessons learned from them stay, and still name them as sources; see also `blank_demonstrations`.
-        """
-        return forget.remove_trajectories(self, scope, trajectory_ids)
-
-    def blank_demonstrations(self, scopes: Sequence[str], trajectory_ids: Iterable[str]) -> int:
-        """Remove the guidance of attempts in these scopes that were shown any of these attempts; return how many."""
-        return forget.blank_demonstrations(self, scopes, trajectory_ids)
-
-    def clear_scope(self, scope: str) -> tuple[int, int]:
-        """Delete a scope with everything in it; return how many trajectories and lessons there were."""
-        return forget.clear_scope(self, scope)
-
-    def lessons_from(self, scope: str, trajectory_ids: Sequence[str]) -> dict[str, int]:
-        """The lessons of a scope learned from any of these trajectories: ids, and numbers of other sources.
-
-        If only an earlier version was learned from these, the present state counts as one other source.
-        """
-        return forget.lessons_from(self, scope, trajectory_ids)
-
-    def drop_loose_vectors(self) -> int:
-        """Delete vectors of texts that are neither lessons nor trajectories; they are computed again when needed."""
-        return forget.drop_loose_vectors(self)
-
-    def scrub(self) -> bool:
-        """Empty SQLite's write-ahead log; False if another program still reads it, so that it stays for now.
-
-        With Postgres this does nothing: its vacuum clears deleted data.
-        """
-        return forget.scrub(self)
+    remove_trajectories = forget.remove_trajectories
+    blank_demonstrations = forget.blank_demonstrations
+    clear_scope = forget.clear_scope
+    lessons_from = forget.lessons_from
+    drop_loose_vectors = forget.drop_loose_vectors
+    scrub = forget.scrub
 
     # Vectors
 
-    def put_vectors(
-        self,
-        owner: str,
-        ids: Sequence[str],
-        embedder_name: str,
-        matrix: NDArray[np.float32],
-        *,
-        digests: Sequence[str] | None = None,
-    ) -> None:
-        """Store vectors; replaces those with the same owner, id and embedder.
-
-        Skips vectors of lessons or trajectories that are not in the store (deleted meanwhile).
-
-        Args:
-            owner: "lesson", "trajectory", or "text" for other texts.
-            ids: n ids.
-            embedder_name: the embedder that computed the vectors.
-            matrix: shape (n, dim), finite.
-            digests: `digest` of each text; without them, `get_vectors` cannot detect vectors of older texts.
-
-        Raises:
-            StoreError: when the shapes do not fit, or a value is not finite.
-        """
-        vector_table.put(self, owner, ids, embedder_name, matrix, digests)
-
-    def get_vectors(
-        self,
-        owner: str,
-        ids: Sequence[str] | None,
-        embedder_name: str,
-        *,
-        digests: Sequence[str] | None = None,
-        dim: int | None = None,
-    ) -> tuple[list[str], NDArray[np.float32]]:
-        """Stored vectors of one embedder.
-
-        Args:
-            owner: as in `put_vectors`.
-            ids: None for all of the owner.
-            embedder_name: the embedder whose vectors are returned.
-            digests: the digest of each id's text; leaves out vectors of other texts.
-            dim: leaves out vectors of another dimension.
-
-        Returns:
-            The ids that have a vector (in the given order, or sorted), and float32 of shape (n, dim).
-
-        Raises:
-            EmbedderMismatchError: when `dim` is not given and the vectors have several dimensions.
-        """
-        return vector_table.get(self, owner, ids, embedder_name, digests, dim)
+    put_vectors = vector_table.put
+    get_vectors = vector_table.get
 
     # Runs, the journal of models' replies, and marks
 
-    def add_run(self, run_id: str, name: str, path: str, config: Mapping[str, Any]) -> None:
-        """Store a run as running; a resumed run keeps its time of creation.
-
-        Raises:
-            StoreError: when the config cannot be written as JSON.
-        """
-        run_table.add_run(self, run_id, name, path, config)
-
-    def finish_run(self, run_id: str, status: str, summary: Mapping[str, Any] | None = None) -> None:
-        """Store the status of a finished run ("complete", "stopped", "failed") and its summary.
-
-        Raises:
-            StoreError: when the run is not in the store, or the summary cannot be written as JSON.
-        """
-        run_table.finish_run(self, run_id, status, summary)
+    add_run = run_table.add_run
+    finish_run = run_table.finish_run
 
     def runs(self, limit: int | None = 50, offset: int = 0) -> list[RunRow]:
         """Runs, newest first: at most `limit` (None: all), after the first `offset`.
@@ -445,9 +285,7 @@ class Store(Database):
         """The run, or None."""
         return next(iter(run_table.runs(self, run_id, 1, 0)), None)
 
-    def journal_get(self, scope: str, key: str) -> Reply | None:
-        """The journalled reply under this key, or None."""
-        return journal_table.get(self, scope, key)
+    journal_get = journal_table.get
 
     def journal_put(self, scope: str, key: str, reply: Reply, also: Mapping[str, Reply] | None = None) -> None:
         """Store a reply, and others by key, so that they survive a power cut; the first reply under a key stays."""
@@ -471,23 +309,13 @@ class Store(Database):
         """The sum of the usage of all replies in scopes that begin with `prefix`."""
         return sum((reply.usage for _, reply in self.journal_ending(prefix, "")), Usage())
 
-    def mark(self, scope: str, name: str, value: Any = True, *, replace: bool = True) -> None:
-        """Store a small value of texts, numbers, lists and dictionaries under a name of a scope.
-
-        Replaces an existing value unless `replace` is False.
-
-        Raises:
-            StoreError: when the value cannot be written as JSON.
-        """
-        run_table.mark(self, scope, name, value, replace=replace)
+    mark = run_table.mark
 
     def marked(self, scope: str, name: str) -> Any:
         """The value under this name of a scope, or None."""
         return next(iter(run_table.marks(self, scope, name).values()), None)
 
-    def marks(self, scope: str) -> dict[str, Any]:
-        """All values of a scope by name, sorted."""
-        return run_table.marks(self, scope)
+    marks = run_table.marks
 
     def unmark(self, scope: str, name: str | None = None) -> int:
         """Delete one mark of a scope, or all; return how many there were."""

@@ -36,25 +36,30 @@ class TaskText:
     success: bool | None
 
 
-def add(db: Database, scope: str, trajectories: Sequence[Trajectory], run_id: str) -> None:
-    """Add trajectories, all or none."""
+def add(db: Database, scope: str, trajectories: Sequence[Trajectory], run_id: str = "") -> None:
+    """Add trajectories, all or none; existing ones stay unchanged. Task ids are shortened by `short_name`.
+
+    Raises:
+        StoreError: when an id belongs to another trajectory, or to this one in another scope.
+    """
     if not trajectories:
         return
+    pairs = [to_body(t.model_copy(update={"task_id": short_name(t.task_id)})) for t in trajectories]
     try:
         with db._write() as connection:
-            _add(db, connection, clean_text(scope), [_body(t) for t in trajectories], clean_text(run_id))
+            _add(db, connection, clean_text(scope), pairs, clean_text(run_id))
     except DuplicateRow as error:  # stored between the check and the write, which only Postgres allows
         raise StoreError("another program has just stored one of these trajectories; add them again") from error
 
 
-def revise(db: Database, trajectory: Trajectory, relearn: bool) -> None:
-    """Replace the outcome and meta of a trajectory."""
-    revised, body = _body(trajectory)
+def revise(db: Database, trajectory: Trajectory, *, relearn: bool) -> None:
+    """Replace the outcome and meta of a trajectory; with `relearn`, every method learns from it again."""
+    revised, body = to_body(trajectory.model_copy(update={"task_id": short_name(trajectory.task_id)}))
     with db._write() as connection:
         row = connection.execute(select(_t.scope, _t.body).where(_t.id == revised.id)).first()
         if row is None:
             raise StoreError(f"there is no attempt {revised.id} in the store; it may have been forgotten")
-        stored = _trajectory(revised.id, row.body)
+        stored = from_body(Trajectory, row.body, f"the trajectory {revised.id}")
         if stored.model_copy(update={"outcome": revised.outcome, "meta": revised.meta}) != revised:
             raise StoreError(f"only the outcome and meta of the attempt {revised.id} can change; read it again")
         db._bump(connection, row.scope, purge=True)  # resets caches of outcomes
@@ -65,15 +70,15 @@ def revise(db: Database, trajectory: Trajectory, relearn: bool) -> None:
             connection.execute(delete(schema.learned).where(schema.learned.c.trajectory_id == revised.id))
 
 
-def get(db: Database, ids: Sequence[str]) -> list[Trajectory]:
-    """The trajectories with these ids, in their order."""
-    names = [clean_text(i) for i in ids]
+def get(db: Database, trajectory_ids: Sequence[str]) -> list[Trajectory]:
+    """The trajectories with these ids, in the order of the ids."""
+    names = [clean_text(i) for i in trajectory_ids]
     stored = {t.id: t for part in chunks(names) for t in read(db, select(_t.id, _t.body).where(_t.id.in_(part)))}
     return [stored[i] for i in names if i in stored]
 
 
 def find(db: Database, beginning: str, limit: int) -> list[Trajectory]:
-    """The trajectory with this id, or else those whose ids begin with it."""
+    """At most `limit` trajectories whose ids begin with a text; an exact match is returned alone."""
     exact = get(db, [beginning])
     if exact or not beginning:
         return exact
@@ -83,9 +88,13 @@ def find(db: Database, beginning: str, limit: int) -> list[Trajectory]:
 
 
 def save_episode(db: Database, run_id: str, key: str, scope: str, trajectory: Trajectory) -> None:
-    """Store an episode with its trajectory."""
+    """Store an episode of a run together with its trajectory; replaces an earlier one under the same key.
+
+    Raises:
+        StoreError: when the run is not in the store, or the trajectory belongs to another episode.
+    """
     run_id, key = clean_text(run_id), clean_text(key)
-    pair = _body(trajectory)
+    pair = to_body(trajectory.model_copy(update={"task_id": short_name(trajectory.task_id)}))
     trajectory_id = pair[0].id
     try:
         with db._write() as connection:
@@ -106,12 +115,12 @@ def save_episode(db: Database, run_id: str, key: str, scope: str, trajectory: Tr
 
 
 def episodes(db: Database, run_id: str) -> dict[str, Trajectory]:
-    """The trajectories of a run's episodes by their keys."""
+    """The trajectories of a run's episodes by their keys, in order of insertion."""
     joined = select(_e.key, _t.id, _t.body).join(schema.trajectories, _t.id == _e.trajectory_id)
     query = joined.where(_e.run_id == clean_text(run_id)).order_by(_t.seq)
     with db._read() as connection:
         rows = connection.execute(query).all()
-    return {row.key: _trajectory(row.id, row.body) for row in rows}
+    return {row.key: from_body(Trajectory, row.body, f"the trajectory {row.id}") for row in rows}
 
 
 def delete_trajectories(connection: Connection, ids: Sequence[str]) -> int:
@@ -170,13 +179,4 @@ def read(db: Database, query: Select[tuple[str, str]]) -> list[Trajectory]:
     """The trajectories that a query for ids and bodies returns."""
     with db._read() as connection:
         rows = connection.execute(query).all()
-    return [_trajectory(row.id, row.body) for row in rows]
-
-
-def _body(trajectory: Trajectory) -> tuple[Trajectory, str]:
-    name = short_name(trajectory.task_id)
-    return to_body(trajectory if name == trajectory.task_id else trajectory.model_copy(update={"task_id": name}))
-
-
-def _trajectory(trajectory_id: str, body: str) -> Trajectory:
-    return from_body(Trajectory, body, f"the trajectory {trajectory_id}")
+    return [from_body(Trajectory, row.body, f"the trajectory {row.id}") for row in rows]

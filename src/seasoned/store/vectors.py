@@ -40,9 +40,24 @@ def put(
     ids: Sequence[str],
     embedder_name: str,
     matrix: NDArray[np.float32],
-    digests: Sequence[str] | None,
+    *,
+    digests: Sequence[str] | None = None,
 ) -> None:
-    """Store vectors of shape (n, dim)."""
+    """Store vectors; replaces those with the same owner, id and embedder.
+
+    Skips vectors of lessons or trajectories that are not in the store (deleted meanwhile).
+
+    Args:
+        db: the store.
+        owner: "lesson", "trajectory", or "text" for other texts.
+        ids: n ids.
+        embedder_name: the embedder that computed the vectors.
+        matrix: shape (n, dim), finite.
+        digests: `digest` of each text; without them, `get` cannot detect vectors of older texts.
+
+    Raises:
+        StoreError: when the shapes do not fit, or a value is not finite.
+    """
     import numpy as np
 
     rows = np.asarray(matrix, dtype="<f4")
@@ -74,10 +89,25 @@ def get(
     owner: str,
     ids: Sequence[str] | None,
     embedder_name: str,
-    digests: Sequence[str] | None,
-    dim: int | None,
+    digests: Sequence[str] | None = None,
+    dim: int | None = None,
 ) -> tuple[list[str], NDArray[np.float32]]:
-    """The ids and vectors, shape (n, dim), of one embedder."""
+    """Stored vectors of one embedder.
+
+    Args:
+        db: the store.
+        owner: as in `put`.
+        ids: None for all of the owner.
+        embedder_name: the embedder whose vectors are returned.
+        digests: the digest of each id's text; leaves out vectors of other texts.
+        dim: leaves out vectors of another dimension.
+
+    Returns:
+        The ids that have a vector (in the given order, or sorted), and float32 of shape (n, dim).
+
+    Raises:
+        EmbedderMismatchError: when `dim` is not given and the vectors have several dimensions.
+    """
     import numpy as np
 
     values = {"by": clean_text(owner), "made": clean_text(embedder_name), "wide": dim}
