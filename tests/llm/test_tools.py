@@ -12,7 +12,7 @@ from seasoned.llm.budget import Metered
 from seasoned.llm.journal import Journaled
 from seasoned.llm.llamacpp import call_schema, inlined, plainer
 from seasoned.llm.scripted import ScriptedModel
-from seasoned.llm.tools import ask_with_tools, calling, calls_of, in_words, result, takes_tools, with_calls
+from seasoned.llm.tools import calling, calls_of, chat_of, in_words, result, takes_tools, with_calls
 from seasoned.store.sql import Store
 from seasoned.types import Reply, ToolCall
 
@@ -148,7 +148,7 @@ def test_a_model_without_tools_is_told_of_them_through_every_wrapper(tmp_path):
 
 def test_without_tools_nothing_changes():
     plain = Plain("x")
-    assert ask_with_tools(plain, ASK).text == "x"
+    assert chat_of(plain)(ASK).text == "x"
     assert plain.asked == [ASK]
 
 

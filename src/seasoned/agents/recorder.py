@@ -24,7 +24,7 @@ from seasoned.errors import (
     RefusedError,
     SeasonedError,
 )
-from seasoned.llm.tools import ask_with_tools, calling, say
+from seasoned.llm.tools import calling, chat_of, say
 from seasoned.protocols import LLM, Advise, Environment
 from seasoned.replies.commands import answer_in
 from seasoned.text import TOKEN, prompt_line
@@ -91,7 +91,7 @@ class Recorder:
         """
         size = self._check_room()
         try:
-            reply = ask_with_tools(llm, self.messages, **options)
+            reply = chat_of(llm)(self.messages, **options)
         except LLMError as error:
             failed = error.reply if isinstance(error.reply, Reply) else Reply(text="")
             self.usage += failed.usage

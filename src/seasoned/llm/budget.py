@@ -16,7 +16,7 @@ from typing import Literal, Unpack
 
 from seasoned.errors import BudgetExceeded, ConfigError, LLMError
 from seasoned.llm.structured import with_parsed
-from seasoned.llm.tools import ask_with_tools
+from seasoned.llm.tools import chat_of
 from seasoned.llm.window import window_of
 from seasoned.protocols import LLM
 from seasoned.types import ChatOptions, Message, Reply, Usage
@@ -108,9 +108,10 @@ class Metered:
             for meter in self._meters:
                 meter._start()
                 started.append(meter)
-            reply = ask_with_tools(self._llm, messages, **options)
+            reply = chat_of(self._llm)(messages, **options)
             usage = reply.usage
-            return reply if options.get("tools") else with_parsed(reply, options.get("schema"), self.name)
+            schema = None if options.get("tools") else options.get("schema")
+            return reply if schema is None else with_parsed(reply, schema, self.name)
         except LLMError as error:
             if isinstance(error.reply, Reply):
                 usage = error.reply.usage

@@ -18,10 +18,10 @@ from typing import Any, Protocol, Unpack
 
 from seasoned.errors import LLMError, ParseError
 from seasoned.llm.structured import UNPARSED
-from seasoned.llm.tools import ask_with_tools
+from seasoned.llm.tools import chat_of
 from seasoned.llm.window import window_of
 from seasoned.protocols import LLM
-from seasoned.types import ChatOptions, Message, Reply, new_id
+from seasoned.types import ChatOptions, Message, Reply, Usage, new_id
 
 ASKED = "/asked"
 """The ending of a key that stores a prompt: a `Reply` with the reply's text, and the messages as `parsed`."""
@@ -100,9 +100,12 @@ class Journaled:
                 for prompt_key, prompt in self._prompt(key, messages, stored).items():  # older journals may lack it
                     if self._store.journal_get(self._scope, prompt_key) is None:
                         self._store.journal_put(self._scope, prompt_key, prompt)
-                return _replayed(stored)
+                reply = stored.model_copy(update={"usage": as_replayed(stored.usage)})
+                if reply.finish_reason == UNPARSED:
+                    raise ParseError(str(reply.parsed), reply.model_copy(update={"parsed": None}))
+                return reply
             try:
-                reply = ask_with_tools(self._llm, messages, **options)
+                reply = chat_of(self._llm)(messages, **options)
             except ParseError as error:
                 if isinstance(error.reply, Reply):
                     failed = error.reply.model_copy(update={"parsed": str(error), "finish_reason": UNPARSED})
@@ -148,10 +151,6 @@ def calls_in(store: JournalPages, prefix: str) -> list[Asked]:
     ]
 
 
-def _replayed(stored: Reply) -> Reply:
-    usage = stored.usage
-    usage = usage.model_copy(update={"calls": 0, "replayed": usage.calls + usage.replayed})
-    reply = stored.model_copy(update={"usage": usage})
-    if reply.finish_reason == UNPARSED:
-        raise ParseError(str(reply.parsed), reply.model_copy(update={"parsed": None}))
-    return reply
+def as_replayed(usage: Usage) -> Usage:
+    """The usage of a reply that comes from the journal: its calls count as replayed."""
+    return usage.model_copy(update={"calls": 0, "replayed": usage.calls + usage.replayed})

@@ -152,7 +152,7 @@ class OpenAIChat:
                 if "tools" not in self._refused:
                     raise
             options = {"stop": stop, "max_tokens": max_tokens, "temperature": temperature}
-            return ask_in_words(self.chat, messages, tools, tool_choice, **options)
+            return ask_in_words(self.chat, messages, tools=tools, tool_choice=tool_choice, **options)
         if schema is None:
             return send(list(messages), None)
         all_rungs = ladder(schema, vendor=f".{self._endpoint.host}".endswith(".openai.com"))

@@ -112,13 +112,13 @@ def ask(send: Send, messages: Sequence[Message], schema: Schema, rung: Rung) -> 
     return reply.model_copy(update={"parsed": value, "text": text})
 
 
-def with_parsed(reply: Reply, schema: Schema | None, name: str) -> Reply:
-    """Fill in a reply's `parsed`: if there is a schema and the model gave none, it is read from the text.
+def with_parsed(reply: Reply, schema: Schema, name: str) -> Reply:
+    """Fill in a reply's `parsed`: if the model gave none, it is read from the text.
 
     Raises:
         ParseError: the text does not fit the schema; it carries the reply, with `finish_reason` "unparsed".
     """
-    if schema is None or reply.parsed is not None:
+    if reply.parsed is not None:
         return reply
     value, mismatch = read(reply.text, schema)
     if mismatch:

@@ -10,27 +10,25 @@ from __future__ import annotations
 import inspect
 import json
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Unpack
+from functools import partial
+from typing import Any
 
 from seasoned.llm.calls import Tool, json_object, make_call, split_calls
 from seasoned.protocols import LLM
 from seasoned.text import render_prompt
-from seasoned.types import ChatOptions, Message, Reply, ToolCall
+from seasoned.types import Message, Reply, ToolCall
 
 CHOICES = ("auto", "required", "none")
 """The values of `tool_choice`, besides the name of a tool."""
 
 
-def ask_with_tools(llm: LLM, messages: Sequence[Message], **options: Unpack[ChatOptions]) -> Reply:
-    """Ask a model; tools are explained in words to a model whose `chat` does not take them.
+def chat_of(llm: LLM) -> Callable[..., Reply]:
+    """A model's `chat` with all `ChatOptions`: tools are explained in words to a model that does not take them.
 
     Every other option is always passed, since a user's own model may have other defaults.
     """
-    others: dict[str, Any] = {"schema": None, "stop": None, "max_tokens": None, "temperature": 0.0, **options}
-    if options.get("tools") and takes_tools(llm):
-        return llm.chat(messages, **others)
-    tools, tool_choice = others.pop("tools", None), others.pop("tool_choice", "auto")
-    return ask_in_words(llm.chat, messages, tools, tool_choice, **others) if tools else llm.chat(messages, **others)
+    chat = partial(llm.chat, schema=None, stop=None, max_tokens=None, temperature=0.0)
+    return chat if takes_tools(llm) else partial(ask_in_words, chat)
 
 
 def takes_tools(llm: LLM) -> bool:
@@ -43,12 +41,19 @@ def takes_tools(llm: LLM) -> bool:
 
 
 def ask_in_words(
-    chat: Callable[..., Reply], messages: Sequence[Message], tools: Sequence[Tool], tool_choice: str, **options: Any
+    chat: Callable[..., Reply],
+    messages: Sequence[Message],
+    *,
+    tools: Sequence[Tool] | None = None,
+    tool_choice: str = "auto",
+    **options: Any,
 ) -> Reply:
-    """Ask a model with the tools explained in words; the reply has the calls that its text contains.
+    """Ask a model with the tools, if any, explained in words; the reply has the calls that its text contains.
 
     The model may not follow `tool_choice`. A `schema` is dropped, since the tools decide the form of the reply.
     """
+    if not tools:
+        return chat(messages, **options)
     options.pop("schema", None)
     reply = chat(in_words(messages, tools, tool_choice), **options)
     return reply if tool_choice == "none" else with_calls(reply, tools)

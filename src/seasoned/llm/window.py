@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any, Unpack
 
 from seasoned.errors import ContextLengthError
-from seasoned.llm.tools import ask_with_tools
+from seasoned.llm.tools import chat_of
 from seasoned.protocols import LLM
 from seasoned.types import ChatOptions, Message, Reply
 
@@ -76,9 +76,9 @@ class WithLonger:
     def chat(self, messages: Sequence[Message], **options: Unpack[ChatOptions]) -> Reply:
         """A reply of the first model, or of the other model if the first refuses the prompt as too long."""
         try:
-            return ask_with_tools(self._llm, messages, **options)
+            return chat_of(self._llm)(messages, **options)
         except ContextLengthError:
-            return ask_with_tools(self._longer, messages, **options)
+            return chat_of(self._longer)(messages, **options)
 
 
 Cuts = list[tuple[int, int]]

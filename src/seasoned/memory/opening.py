@@ -19,7 +19,7 @@ from typing import Any, SupportsFloat, Unpack
 from seasoned.errors import ConfigError, LLMError
 from seasoned.llm.clients import AnyModel, model_of
 from seasoned.llm.structured import with_parsed
-from seasoned.llm.tools import ask_with_tools
+from seasoned.llm.tools import chat_of
 from seasoned.methods import method_names
 from seasoned.protocols import LLM, Embedder
 from seasoned.store.sql import Store
@@ -170,12 +170,13 @@ class LateModel:
             self.before(self.used)
         model = self._open()
         try:
-            reply = ask_with_tools(model, messages, **options)
+            reply = chat_of(model)(messages, **options)
         except LLMError as error:
             self._count(getattr(error.reply, "usage", None))
             raise
         self._count(reply.usage)
-        return reply if options.get("tools") else with_parsed(reply, options.get("schema"), model.name)
+        schema = None if options.get("tools") else options.get("schema")
+        return reply if schema is None else with_parsed(reply, schema, model.name)
 
     def taken(self) -> Usage:
         """The usage since the last call of this method."""

@@ -17,7 +17,7 @@ from typing import Any
 
 from seasoned.errors import ContractError, InfrastructureError, ParseError, SeasonedError
 from seasoned.lab.benchmarks.worker import Episode, Workers
-from seasoned.llm.tools import ask_with_tools, calling, result, with_calls
+from seasoned.llm.tools import calling, chat_of, result, with_calls
 from seasoned.protocols import LLM
 from seasoned.replies.calls import check_call, read_call
 from seasoned.text import prompt_line
@@ -76,7 +76,7 @@ class Customer:
         self._heard.append({"role": "user", "content": message})
         for _ in range(CALLS_IN_A_ROW):
             messages = [{"role": "system", "content": self.system}, *self._heard]
-            reply = with_calls(ask_with_tools(self.llm, messages, tools=self.tools, max_tokens=MAX_TOKENS), self.tools)
+            reply = with_calls(chat_of(self.llm)(messages, tools=self.tools, max_tokens=MAX_TOKENS), self.tools)
             calls = [
                 call if call.id else call.model_copy(update={"id": f"customer-{len(self._heard)}-{place}"})
                 for place, call in enumerate(reply.calls, 1)
