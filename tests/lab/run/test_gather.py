@@ -5,9 +5,7 @@ from itertools import count
 
 import pytest
 
-from seasoned.lab.run.gather import trial_by_trial, until_solved
 from seasoned.llm.scripted import ScriptedModel
-from seasoned.types import Outcome, Trajectory
 
 
 @pytest.fixture
@@ -57,40 +55,3 @@ def test_with_answers_failed_cases_are_tried_again_and_told_no_answer(gathered):
     # The one right answer that a prompt may hold is that of a worked case.
     for rows in again:
         assert not any(f"right answer is {rows[0]['gold']}." in prompt for prompt in reflected)
-
-
-def made(success, reason="won"):
-    return Trajectory(id="t", task_id="t", task="x", outcome=Outcome(success=success, reason=reason))
-
-
-@pytest.mark.parametrize(
-    ("outcomes", "retries", "tries"),
-    [([True], 3, 1), ([False, True], 3, 2), ([False] * 9, 3, 4), ([False] * 9, 0, 1), ([None], 3, 1)],
-)
-def test_one_task_is_tried_until_it_is_solved(outcomes, retries, tries):
-    """A None is an attempt that a server ended: it is no failure to learn from."""
-    assert len(until_solved(lambda trial: made(outcomes[trial]), retries)) == tries
-
-
-def test_trials_stop_when_nothing_more_is_solved():
-    solved_at = {"a": 0, "b": 3, "c": 9}
-    tried = trial_by_trial(
-        lambda task, trial: made(trial >= solved_at[task]),
-        list(solved_at),
-        9,
-        2,
-        lambda work, each: list(map(work, each)),
-    )
-    assert [len(trials) for trials in tried] == [
-        1,
-        3,
-        3,
-    ]  # the trials 1 and 2 solved nothing: b never gets to its third
-    patient = trial_by_trial(
-        lambda task, trial: made(trial >= solved_at[task]),
-        list(solved_at),
-        9,
-        3,
-        lambda work, each: list(map(work, each)),
-    )
-    assert [len(trials) for trials in patient] == [1, 4, 7]

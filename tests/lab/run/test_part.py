@@ -7,13 +7,13 @@ import pytest
 from seasoned.errors import AuthError, BudgetExceeded, InfrastructureError, RefusedError, RequestError
 from seasoned.lab.run.answering import direct
 from seasoned.lab.run.keys import EpisodeKey
-from seasoned.lab.run.part import Part, Session, seed_shift
+from seasoned.lab.run.part import Part, Session, seed_shift, trial_by_trial, until_solved
 from seasoned.lab.run.plan import make_plan
 from seasoned.lab.run.progress import Watch
 from seasoned.lab.run.settings import Limits
 from seasoned.llm.budget import Budget, Metered
 from seasoned.llm.scripted import ScriptedModel
-from seasoned.types import Guidance
+from seasoned.types import Guidance, Outcome, Trajectory
 
 KEY = "s0f0/zero-shot/1"
 ABOUT = {"benchmark": "emoji", "condition": "zero-shot", "seed": 0, "fold": 0, "split": "test", "trained_on": 0}
@@ -205,3 +205,40 @@ def test_a_request_that_is_refused_at_every_task_stops_the_run(attempt, session)
         attempt(shared, f"s0f0/zero-shot/{task}", task=task)
     with pytest.raises(InfrastructureError, match=r"5 episodes in a row.*no such field"):
         attempt(shared, "s0f0/zero-shot/4", task=4)
+
+
+def made(success, reason="won"):
+    return Trajectory(id="t", task_id="t", task="x", outcome=Outcome(success=success, reason=reason))
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "retries", "tries"),
+    [([True], 3, 1), ([False, True], 3, 2), ([False] * 9, 3, 4), ([False] * 9, 0, 1), ([None], 3, 1)],
+)
+def test_one_task_is_tried_until_it_is_solved(outcomes, retries, tries):
+    """A None is an attempt that a server ended: it is no failure to learn from."""
+    assert len(until_solved(lambda trial: made(outcomes[trial]), retries)) == tries
+
+
+def test_trials_stop_when_nothing_more_is_solved():
+    solved_at = {"a": 0, "b": 3, "c": 9}
+    tried = trial_by_trial(
+        lambda task, trial: made(trial >= solved_at[task]),
+        list(solved_at),
+        9,
+        2,
+        lambda work, each: list(map(work, each)),
+    )
+    assert [len(trials) for trials in tried] == [
+        1,
+        3,
+        3,
+    ]  # the trials 1 and 2 solved nothing: b never gets to its third
+    patient = trial_by_trial(
+        lambda task, trial: made(trial >= solved_at[task]),
+        list(solved_at),
+        9,
+        3,
+        lambda work, each: list(map(work, each)),
+    )
+    assert [len(trials) for trials in patient] == [1, 4, 7]

@@ -17,9 +17,9 @@ from seasoned.errors import ConfigError, SeasonedError
 from seasoned.lab.run.acting import worked_first
 from seasoned.lab.run.altered import altered_scope
 from seasoned.lab.run.condition import Condition
-from seasoned.lab.run.gather import guided_by_failures, learning, trial_by_trial, until_solved
+from seasoned.lab.run.gather import guided_by_failures, learning
 from seasoned.lab.run.keys import EpisodeKey, is_learned, left_out, mark_learned, replaced, unlearn
-from seasoned.lab.run.part import Part
+from seasoned.lab.run.part import Part, trial_by_trial, until_solved
 from seasoned.lab.run.plan import Block, Plan
 from seasoned.lab.run.recipe import Recipe
 from seasoned.lab.run.redo import drop_outdated
@@ -245,22 +245,18 @@ def recalling(
     part: Part, entrant: Entrant, key: EpisodeKey, task: Task, judged: frozenset[str]
 ) -> Callable[[Metered, Trajectory | None], Guidance]:
     """The function that recalls for an attempt at a task; it checks every lesson for leaks from the `judged` tasks."""
-    check = partial(
-        check_no_leak,
-        training=entrant.training,
-        test_ids=judged,
-        besides=entrant.besides,
-    )
+    check = partial(check_no_leak, training=entrant.training, test_ids=judged, besides=entrant.besides)
 
     def recalled(meter: Metered, progress: Trajectory | None) -> Guidance:
-        condition = entrant.condition
-        # The attempt's own failures at this task are not a leak.
-        failures = Guidance() if progress else guided_by_failures(part, task, key, meter, condition.retries)
+        condition, failures = entrant.condition, None
+        if key.trial and progress is None:  # the attempt's own failures at this task are not a leak
+            failures = guided_by_failures(part, task, key, meter, condition.retries)
         if entrant.pool is None:
-            return failures
+            return failures or Guidance()
         # Recall always uses temperature 0, so one request serves all repeats and conditions.
         method = part.method(condition, part.session.journaled(key.recalling, meter, ranks=condition.ranks))
         with seed_shifted(0):
-            return recall(method, task, entrant.pool, progress, check=check) + failures
+            guidance = recall(method, task, entrant.pool, progress, check=check)
+        return guidance if failures is None else guidance + failures
 
     return recalled

@@ -6,7 +6,7 @@ attempt is not made again; a first attempt has no guidance, unless heuristics ar
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from typing import Literal
 
@@ -15,8 +15,9 @@ from seasoned.lab.run.acting import carrier, gatherer, reflexion
 from seasoned.lab.run.condition import Condition
 from seasoned.lab.run.conditions import CONDITIONS
 from seasoned.lab.run.keys import TRAINING, EpisodeKey, left_out, mark_learned, problems_of
-from seasoned.lab.run.part import Part
+from seasoned.lab.run.part import Part, trial_by_trial, until_solved
 from seasoned.llm.budget import Metered
+from seasoned.llm.journal import as_replayed
 from seasoned.loop import learn, recall, without_errors
 from seasoned.methods.reflexion import Strategy
 from seasoned.pool import ExperiencePool
@@ -43,40 +44,6 @@ def gather(part: Part) -> list[Trajectory]:
     else:
         by_task = trial_by_trial(again, tasks, retries, settings.patience, part.jobs)
     return [trajectory for trials in by_task for trajectory in trials]
-
-
-def until_solved(again: Callable[[int], Trajectory], retries: int) -> list[Trajectory]:
-    """Try a task until it is solved, with at most `retries` retries; `again` gets the number of the trial."""
-    trials: list[Trajectory] = []
-    while _is_open(trials, retries):
-        trials.append(again(len(trials)))
-    return trials
-
-
-def trial_by_trial(
-    again: Callable[[Task, int], Trajectory],
-    tasks: Sequence[Task],
-    retries: int,
-    patience: int,
-    jobs: Callable[[Callable[[int], Trajectory], Sequence[int]], list[Trajectory]],
-) -> list[list[Trajectory]]:
-    """Try all open tasks once per trial, until `patience` trials in a row solved nothing more (Reflexion, 4).
-
-    `again` makes an attempt at a task, given the number of the trial; `retries` are the most after the first; `jobs`
-    makes several at once. Returns the attempts at each task.
-    """
-    by_task: list[list[Trajectory]] = [[] for _ in tasks]
-    idle = 0
-    while idle < patience and (left := [place for place in range(len(tasks)) if _is_open(by_task[place], retries)]):
-        for place, new in zip(left, jobs(lambda p: again(tasks[p], len(by_task[p])), left), strict=True):
-            by_task[place].append(new)
-        idle = 0 if any(by_task[place][-1].outcome.success for place in left) else idle + 1
-    return by_task
-
-
-def _is_open(trials: Sequence[Trajectory], retries: int) -> bool:
-    """Whether a task may be tried (again): it failed, but not by a server error, and retries are left."""
-    return not trials or (len(trials) <= retries and trials[-1].outcome.success is False)
 
 
 def _iterated(part: Part) -> list[Trajectory]:
@@ -141,5 +108,5 @@ def _count_again(part: Part, journal: str, lesson: Lesson, meter: Metered) -> No
         text = read_reflection(reply.text, whole=reply.finish_reason != "length")
         # Other conditions may share the journal, which also has prompts; these have no usage.
         if scope_of_reply == scope and text == written and (usage := reply.usage) != Usage():
-            meter.add(usage.model_copy(update={"calls": 0, "replayed": usage.calls + usage.replayed}))
+            meter.add(as_replayed(usage))
             return

@@ -1,4 +1,4 @@
-"""A part of a run: one seed and fold of its plan, what its steps share, and its episodes.
+"""A part of a run: one seed and fold of its plan, what its steps share, its episodes, and how often a task is tried.
 
 Always holds: a part is a value, and its steps write their results to the session's store; each episode and each recall
 makes its own agent and method, with a model whose calls are journalled and counted. A stored episode is not made again,
@@ -212,57 +212,87 @@ class Part:
         Raises:
             InfrastructureError: this was the fifth episode in a row that ended in a server error.
         """
-        stage = label(key.condition, key.trained_on)
+        session, stage = self.session, label(key.condition, key.trained_on)
         if key.trial:
             self.watch.more(stage)
-        trajectory = self.session.done.get(key)
+        trajectory = session.done.get(key)
         if trajectory is None:
-            about = {
-                "benchmark": self.benchmark.name,
-                "condition": key.condition,
-                "seed": self.block.seed,
-                "fold": self.block.fold,
-                "split": "train" if key.condition == TRAINING else split,
-                "trained_on": trained_on,
-                "trial": key.trial,
-                "repeat": key.repeat,
-                **({} if coins is None else {COINS_META: coins}),
-            }
-            trajectory = self._attempt(key, task, agent, recall, about, temperature)
-            self.session.record(key, self.scope(key.scope), trajectory)
+            training = key.condition == TRAINING
+            recipe = self.recipe if temperature is None else self.recipe.at_temperature(temperature)
+            alike = recipe.llm.temperature == 0
+            journal, meter = key.turns(alike), session.meter()
+            aside = Metered(session.llm, parent=meter)
+            partners = {part: Metered(session.kept(llm, journal)) for part, llm in session.others.items()}
+            # An attempt that may be retried must not see the right answer.
+            reveals = training and (self.plan.acts or not recipe.gather.answers)
+            with seed_shifted(seed_shift(key, alike)):
+                llm = session.journaled(journal, meter, turns=True)
+                actor = agent(recipe, self.benchmark, llm, self.block.train)
+                with closing(self._env(task, reveals, partners)) as env:
+                    made = attempt(actor, env, task, partial(recall, aside), once=training)
+            meta = {**made.meta, **self._about(key, split, trained_on, coins), **_used_by(partners, aside)}
+            news = {"meta": meta, "usage": made.usage + aside.usage, "benchmark": self.benchmark.name}
+            trajectory = made.model_copy(update=news)
+            session.record(key, self.scope(key.scope), trajectory)
         self.watch.ended(stage, trajectory)
         return trajectory
 
-    def _attempt(
-        self,
-        key: EpisodeKey,
-        task: Task,
-        agent: MakeAgent,
-        recall: Callable[[Metered, Trajectory | None], Guidance],
-        about: Mapping[str, object],
-        temperature: float | None,
-    ) -> Trajectory:
-        """One attempt, with the facts `about` it in its meta, and with all its usage."""
-        session, training = self.session, key.condition == TRAINING
-        recipe = self.recipe if temperature is None else self.recipe.at_temperature(temperature)
-        alike = recipe.llm.temperature == 0
-        journal, meter = key.turns(alike), session.meter()
-        aside = Metered(session.llm, parent=meter)
-        partners = {part: Metered(session.kept(llm, journal)) for part, llm in session.others.items()}
-        # An attempt that may be retried must not see the right answer.
-        reveals = training and (self.plan.acts or not recipe.gather.answers)
-        with seed_shifted(seed_shift(key, alike)):
-            llm = session.journaled(journal, meter, turns=True)
-            actor = agent(recipe, self.benchmark, llm, self.block.train)
-            with closing(self._env(task, reveals, partners)) as env:
-                made = attempt(actor, env, task, partial(recall, aside), once=training)
-        meta = {**made.meta, **about}
-        if used := {part: one.usage.model_dump() for part, one in partners.items() if one.usage != Usage()}:
-            meta[OTHERS_META] = used
-        if aside.usage != Usage():
-            meta["aside"] = aside.usage.model_dump()
-        usage = made.usage + aside.usage
-        return made.model_copy(update={"meta": meta, "usage": usage, "benchmark": self.benchmark.name})
+    def _about(
+        self, key: EpisodeKey, split: Split, trained_on: int, coins: Mapping[str, object] | None
+    ) -> dict[str, object]:
+        """The facts about an attempt that its meta keeps."""
+        return {
+            "benchmark": self.benchmark.name,
+            "condition": key.condition,
+            "seed": self.block.seed,
+            "fold": self.block.fold,
+            "split": "train" if key.condition == TRAINING else split,
+            "trained_on": trained_on,
+            "trial": key.trial,
+            "repeat": key.repeat,
+            **({} if coins is None else {COINS_META: coins}),
+        }
+
+
+def _used_by(partners: Mapping[str, Metered], aside: Metered) -> dict[str, object]:
+    """The usage of the partners, and of recall and reflection, for an attempt's meta; none without any."""
+    others = {part: one.usage.model_dump() for part, one in partners.items() if one.usage != Usage()}
+    used: dict[str, object] = {OTHERS_META: others} if others else {}
+    return used if aside.usage == Usage() else {**used, "aside": aside.usage.model_dump()}
+
+
+def until_solved(again: Callable[[int], Trajectory], retries: int) -> list[Trajectory]:
+    """Try a task until it is solved, with at most `retries` retries; `again` gets the number of the trial."""
+    trials: list[Trajectory] = []
+    while _is_open(trials, retries):
+        trials.append(again(len(trials)))
+    return trials
+
+
+def trial_by_trial(
+    again: Callable[[Task, int], Trajectory],
+    tasks: Sequence[Task],
+    retries: int,
+    patience: int,
+    jobs: Callable[[Callable[[int], Trajectory], Sequence[int]], list[Trajectory]],
+) -> list[list[Trajectory]]:
+    """Try all open tasks once per trial, until `patience` trials in a row solved nothing more (Reflexion, 4).
+
+    `again` makes an attempt at a task, given the number of the trial; `retries` are the most after the first; `jobs`
+    makes several at once. Returns the attempts at each task.
+    """
+    by_task: list[list[Trajectory]] = [[] for _ in tasks]
+    idle = 0
+    while idle < patience and (left := [place for place in range(len(tasks)) if _is_open(by_task[place], retries)]):
+        for place, new in zip(left, jobs(lambda p: again(tasks[p], len(by_task[p])), left), strict=True):
+            by_task[place].append(new)
+        idle = 0 if any(by_task[place][-1].outcome.success for place in left) else idle + 1
+    return by_task
+
+
+def _is_open(trials: Sequence[Trajectory], retries: int) -> bool:
+    """Whether a task may be tried (again): it failed, but not by a server error, and retries are left."""
+    return not trials or (len(trials) <= retries and trials[-1].outcome.success is False)
 
 
 def seed_shift(key: EpisodeKey, alike: bool) -> int:
