@@ -28,12 +28,12 @@ from seasoned.methods.expel.extraction import (
 from seasoned.methods.expel.operations import Applied, apply
 from seasoned.methods.nearest import case_block
 from seasoned.protocols import LLM
-from seasoned.replies.operations import ADDED, INSIGHT_CHARS, Item
+from seasoned.replies.operations import ADDED, INSIGHT_CHARS, Item, Operation, Parsed
 from seasoned.text import CAP, holds_words, prompt_line, same_words, tokens
 from seasoned.types import Block, Guidance, Lesson, Task, Trajectory
 
 if TYPE_CHECKING:
-    from seasoned.pool import ExperiencePool, Who
+    from seasoned.pool import ExperiencePool
 
 log = logging.getLogger(__name__)
 
@@ -153,18 +153,10 @@ class ExpeL:
         examples, barred = (*GOOD, *BAD, *(worked[1:] if worked else ())), _removed_words(pool)
         for call in calls:
             crowded = len(book.items) + (self.full == "at") > self.max_insights
-            parsed = extractor.ask(call, book.items, crowded)
-            refused = [
-                operation
-                for operation in parsed.operations
-                if same_words(operation.text) in barred
-                or any(holds_words(operation.text, example) for example in examples)
-            ]
-            operations = [operation for operation in parsed.operations if operation not in refused]
+            parsed = _allowed(extractor.ask(call, book.items, crowded), examples, barred)
             full = len(book.items) >= self.max_insights + FULL
-            applied = apply(book.items, operations, full, self.cap, limit)
-            reasons = [f"{operation}: it is an example, or a person removed it" for operation in refused]
-            for problem in (*parsed.problems, *reasons, *applied.problems):
+            applied = apply(book.items, parsed.operations, full, self.cap, limit)
+            for problem in (*parsed.problems, *applied.problems):
                 log.info("insights from %s: %s", call, problem)
                 pool.passed_over(f"Insights from {call}: {problem}")
             book.take(call, applied)
@@ -184,7 +176,11 @@ class ExpeL:
             texts.setdefault(same_words(text), prompt_line(text, limit))
             if len(prompt_line(text, 2 * limit)) > limit:
                 pool.passed_over(f"Of the insight {prompt_line(text, 60)!r} only {limit} characters are kept")
-        fresh = [_insight(text, origin="person") for words, text in texts.items() if words and words not in known]
+        fresh = [
+            Lesson(kind="insight", text=text, importance=ADDED, method="expel", origin="person")
+            for words, text in texts.items()
+            if words and words not in known
+        ]
         pool.add(fresh, why="written by a person", who="person")
 
     def recall(self, task: Task, pool: ExperiencePool, progress: Trajectory | None = None) -> Guidance:
@@ -196,8 +192,10 @@ class ExpeL:
         insights: list[Lesson] = []
         if self.mode != "retrieve":
             excluded = set() if self.same_task else attempts_at(task, pool)
-            insights = [lesson for lesson in in_order(pool.lessons("insight")) if excluded.isdisjoint(lesson.sources)]
-            insights = self._fitting(task, pool, insights)
+            known = sorted(pool.lessons("insight"), key=lambda lesson: -lesson.importance)
+            allowed = [lesson for lesson in known if excluded.isdisjoint(lesson.sources)]
+            fitting = self._fitting(task, pool, allowed)
+            insights = [lesson for lesson in allowed if lesson.id in fitting]
         lines = [prompt_line(lesson.text, max(CAP, self._max_chars)) for lesson in insights]
         blocks = [Block.listing("Lessons from earlier tasks:", insights, lines)] if insights else []
         examples = self._demonstrations(task, pool, progress)
@@ -210,12 +208,12 @@ class ExpeL:
         """The most characters of an insight."""
         return self.insight_chars or (LONG_TEXT if is_roomy(self.llm) else INSIGHT_CHARS)
 
-    def _fitting(self, task: Task, pool: ExperiencePool, insights: list[Lesson]) -> list[Lesson]:
-        """The insights that fit into the room, in their order: those nearest to the task, else the most important."""
+    def _fitting(self, task: Task, pool: ExperiencePool, insights: Sequence[Lesson]) -> set[str]:
+        """The ids of the insights that fit into the room: those nearest to the task, else the most important."""
         room = self.insights_room or ((window_of(self.llm) or 0) // 4 if is_roomy(self.llm) else None)
         sizes = {lesson.id: tokens(lesson.text) for lesson in insights}
         if room is None or sum(sizes.values()) <= room:
-            return insights
+            return set(sizes)
         scores = pool.nearness(task.text, [lesson.text for lesson in insights]) if pool.searches else {}
         ids, size = set[str](), 0
         for lesson in sorted(insights, key=lambda lesson: -scores.get(lesson.text, 0.0)):
@@ -223,7 +221,7 @@ class ExpeL:
             if ids and size > room:
                 break
             ids.add(lesson.id)
-        return [lesson for lesson in insights if lesson.id in ids]
+        return ids
 
     def _demonstrations(self, task: Task, pool: ExperiencePool, progress: Trajectory | None) -> tuple[Trajectory, ...]:
         if self.mode == "insights":
@@ -241,16 +239,11 @@ class ExpeL:
         return chooser.choose(task, pool, progress)
 
 
-def in_order(insights: Sequence[Lesson]) -> list[Lesson]:
-    """Insights by descending importance; of equals, the older first."""
-    return sorted(insights, key=lambda lesson: -lesson.importance)
-
-
 class _Book:
     """The insights during extraction: the list, the lessons behind it, and the changes to write."""
 
     def __init__(self, pool: ExperiencePool) -> None:
-        insights = in_order(pool.lessons("insight"))
+        insights = sorted(pool.lessons("insight"), key=lambda lesson: -lesson.importance)
         self.items = [Item(lesson.text, lesson.importance, lesson.pinned, lesson.id) for lesson in insights]
         self.lessons = {lesson.id: lesson for lesson in insights}
         self.changes: list[tuple[Literal["add", "update", "remove"], Lesson, str]] = []
@@ -262,7 +255,9 @@ class _Book:
         for item in applied.items:
             kind = kinds.get(item.id, "")
             if not item.id:
-                lesson = _insight(item.text, sources=call.sources, importance=item.count)
+                lesson = Lesson(
+                    kind="insight", text=item.text, importance=item.count, method="expel", sources=call.sources
+                )
                 self.changes.append(("add", lesson, f"ADD after {call}"))
                 item = replace(item, id=lesson.id)
                 self.lessons[item.id] = lesson
@@ -301,8 +296,17 @@ class _Book:
                     expected[lesson.id] = stored.version
 
 
-def _insight(text: str, *, sources: tuple[str, ...] = (), importance: float = ADDED, origin: Who = "model") -> Lesson:
-    return Lesson(kind="insight", text=text, importance=importance, method="expel", sources=sources, origin=origin)
+def _allowed(parsed: Parsed, examples: Sequence[str], barred: set[str]) -> Parsed:
+    """A reply's operations without those that repeat an example, or what a person removed."""
+
+    def is_refused(operation: Operation) -> bool:
+        repeats = any(holds_words(operation.text, example) for example in examples)
+        return repeats or same_words(operation.text) in barred
+
+    refused = [operation for operation in parsed.operations if is_refused(operation)]
+    reasons = (f"{operation}: it is an example, or a person removed it" for operation in refused)
+    operations = tuple(operation for operation in parsed.operations if operation not in refused)
+    return Parsed(operations, (*parsed.problems, *reasons))
 
 
 def _removed_words(pool: ExperiencePool) -> set[str]:
