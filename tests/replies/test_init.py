@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from seasoned.lab.methods.autoguide import read_places
-from seasoned.lab.methods.transfer import read_lines
+from seasoned.lab.methods.transfer import read_adapted
 from seasoned.llm.calls import split_calls
 from seasoned.replies.calls import read_call
 from seasoned.replies.commands import answer_in, parse
@@ -31,7 +31,7 @@ READERS = {
     "operations": lambda text: read_operations(text, [Item("Look first.")]),
     "heuristic": read_heuristic,
     "reflection": read_reflection,
-    "transfer": read_lines,
+    "transfer": read_adapted,
     "contexts": lambda text: read_places(text, 9),
     "line": prompt_line,
 }

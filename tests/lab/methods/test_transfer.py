@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from seasoned.errors import ContextLengthError, InfrastructureError
-from seasoned.lab.methods.transfer import read_lines, transfer
+from seasoned.lab.methods.transfer import read_adapted, transfer
 from seasoned.llm.scripted import ScriptedModel
 from seasoned.types import Lesson, Outcome, Step, Trajectory
 
@@ -94,11 +94,11 @@ def test_a_failing_server_is_not_hidden():
     ],
 )
 def test_json_that_nobody_asked_for_is_read(reply, read):
-    assert read_lines(reply) == read
+    assert read_adapted(reply) == read
 
 
 @given(st.text())
 def test_any_text_is_read(text):
-    for number, words in read_lines(text):
+    for number, words in read_adapted(text):
         assert 0 <= number <= 999
         assert "\n" not in words

@@ -105,10 +105,10 @@ def run(
     options = {"limit": limit, "run_limits.cost": cost_limit, "llm.model": model}
     settings = [*(setting or []), *(f"{key}={value}" for key, value in options.items() if value is not None)]
     sweep = combinations(settings)
+    shared: dict[str, Any] = {"store": store, "runs": runs, "until": until, "quiet": quiet, "on": on}
     if len(sweep) > 1:
         if directory is not None or as_json:
             raise ConfigError("a setting with several values makes several runs: without --resume, and without --json")
-        shared: dict[str, Any] = {"store": store, "runs": runs, "until": until, "quiet": quiet, "on": on}
         swept = [(chosen_recipe(recipe, chosen, None, profile or ""), label(chosen, settings)) for chosen in sweep]
         for one, name in swept:  # all recipes are checked before the first run
             _one_of_several(one, name, dry_run, shared)
@@ -119,8 +119,7 @@ def run(
     if dry_run:
         _count(chosen, as_json)
         return
-    shown: dict[str, Any] = {"quiet": quiet, "as_json": as_json}
-    execute(chosen, directory, store=store, runs=runs, redo=redo or (), until=until, on=on, **shown)
+    execute(chosen, directory, redo=redo or (), as_json=as_json, **shared)
 
 
 def _one_of_several(recipe: Recipe, name: str, dry_run: bool, shared: Mapping[str, Any]) -> None:

@@ -83,20 +83,20 @@ def transfer(
     )
     if answer.problem:
         log.info("asked for lines instead of JSON: %s", answer.problem)
-    value = answer.value
-    entries = read_lines(value) if isinstance(value, str) else [(entry["number"], entry["text"]) for entry in value]
-    adapted = _lessons(entries[:max_insights], active)
+    adapted = _lessons(read_adapted(answer.value)[:max_insights], active)
     if not adapted:
         log.warning("the model adapted none of the %d insights", len(active))
     return adapted
 
 
-def read_lines(text: str) -> list[tuple[int, str]]:
-    """(number, text) of each line that begins with a number, or of each JSON object in a reply that should have none.
+def read_adapted(reply: Any) -> list[tuple[int, str]]:
+    """(number, text) of each entry of a JSON value as in the schema; of a text, of each line that begins with a number.
 
-    It accepts any text and never raises; the number is 0 if an object has none.
+    A text that should have no JSON and has some is read, too; the number is 0 if an object has none. No text raises.
     """
-    text = said(text)
+    if not isinstance(reply, str):
+        return [(entry["number"], entry["text"]) for entry in reply]
+    text = said(reply)
     if begins := re.search(r"[\[{]", text):
         entries = [one for one in json_entries(text[begins.start() :], ("text",)) if isinstance(one, dict)]
         adapted = [(_number(one.get("number")), " ".join(str(one.get("text") or "").split())) for one in entries]

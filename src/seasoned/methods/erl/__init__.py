@@ -23,7 +23,7 @@ from seasoned.methods.erl.heuristics import as_lesson, write_heuristic
 from seasoned.methods.expel.demonstrations import attempts_at
 from seasoned.methods.ranking import ROOM, rank, rank_each
 from seasoned.protocols import LLM, Method
-from seasoned.replies.heuristics import Draft
+from seasoned.replies.heuristics import LONG_CHARS, PART_CHARS, Draft
 from seasoned.text import TOKEN, guidance_tokens
 from seasoned.types import Guidance, Lesson, Task, Trajectory
 
@@ -179,6 +179,7 @@ class ERL:
 
     def _write(self, pool: ExperiencePool, cuts: Cuts, trajectory: Trajectory) -> Draft | str:
         """Write the heuristic of an attempt, or say why there is none."""
+        limits = LONG_CHARS if self.form == "paper" else PART_CHARS
         try:
             draft = write_heuristic(
                 self.llm,
@@ -191,9 +192,8 @@ class ERL:
                 max_tokens=self.max_tokens,
                 room=self.room or room_for(self.llm, 2400),
                 keep_verdict=partial(pool.keep_verdict, trajectory.id),
-                paper=self.form == "paper",
+                chars={part: self._chars or most for part, most in limits.items()},
                 filters=self.filters,
-                chars=self._chars or None,
                 cuts=cuts,
             )
         except ContextLengthError as error:

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import partial
 from typing import Any
 
-from seasoned.asking import ask
+from seasoned.asking import Answer, ask
 from seasoned.errors import ContextLengthError, ParseError
 from seasoned.llm.window import Cuts
 from seasoned.methods.attempts import last_word, without_verdict
@@ -21,7 +21,6 @@ from seasoned.replies.heuristics import (
     BAD,
     COPIED,
     GOOD,
-    LONG_CHARS,
     OWN,
     PART_CHARS,
     TOO_LATE,
@@ -58,9 +57,8 @@ def write_heuristic(
     max_tokens: int = 300,
     room: int = 2400,
     keep_verdict: Callable[[bool], object] | None = None,
-    paper: bool = False,
+    chars: Mapping[str, int] = PART_CHARS,
     filters: bool = True,
-    chars: int | None = None,
     cuts: Cuts | None = None,
 ) -> Draft | None:
     """Let the model write what one attempt teaches (ERL section 2, figure 8); None if its reply has no heuristic.
@@ -77,44 +75,29 @@ def write_heuristic(
         max_tokens: tokens of the reply.
         room: tokens of the attempt, and of the worked one; halved up to three times if the prompt is too long.
         keep_verdict: called with the model's verdict, even if its heuristic is not usable.
-        paper: whether to ask for the paper's form (figures 6 and 8), which has a rationale.
+        chars: the most characters of each part; with a `rationale`, the form is the paper's (figures 6 and 8).
         filters: see `read_heuristic`.
-        chars: characters of each part; None: those of the form.
         cuts: collects how much of the attempt was left out.
 
     Raises:
         LLMError: whatever the model raises, except ParseError; ContextLengthError if the attempt does not fit.
     """
     shown = None if judges or example is None else worked
-    limits = LONG_CHARS if paper else PART_CHARS
-    limits = {part: chars or most for part, most in limits.items()}
-    schema = heuristic_schema(judges, begins, limits)
-    system = _system(about, judges, example, quotes=shown is None, paper=paper)
+    schema = heuristic_schema(judges, begins, chars)
+    system = _system(about, judges, example, quotes=shown is None, paper="rationale" in chars)
 
     def prompt(room: int) -> list[Message]:
         before = _exchange(*shown, example, TOKEN * room) if shown and example else []
         return [system, *before, {"role": "user", "content": _case(trajectory, judges, TOKEN * room)}]
 
     answer = ask(llm, prompt, room, schema=schema, max_tokens=max_tokens)
-    read_reply = partial(
-        read_heuristic,
-        judges=judges,
-        example=example,
-        begins=begins,
-        prompt=system["content"],
-        attempt=answer.messages[-1]["content"],
-        chars=limits,
-        filters=filters,
-    )
     if cuts is not None:
-        full_length, sent_length = (len(transcript(trajectory, limit=limit)) for limit in (10**9, TOKEN * answer.room))
-        cuts.append((full_length, sent_length))
+        cuts.append((len(transcript(trajectory, limit=10**9)), len(transcript(trajectory, limit=TOKEN * answer.room))))
+    reads = partial(read_heuristic, judges=judges, example=example, begins=begins, chars=chars, filters=filters)
+    reads = partial(reads, prompt=system["content"], attempt=answer.messages[-1]["content"])
     plain = _system(about, judges, example, quotes=False) if shown is None and example is not None else None
     draft, problem, verdict = _corrected(
-        answer.value,
-        read_reply,
-        partial(llm.chat, schema=schema, max_tokens=max_tokens),
-        partial(_again, answer.messages, plain, shown),
+        answer, reads, partial(llm.chat, schema=schema, max_tokens=max_tokens), plain, shown
     )
     if judges and verdict is not None and keep_verdict is not None:
         keep_verdict(verdict)
@@ -161,17 +144,19 @@ def _system(about: str, judges: bool, example: tuple[str, str] | None, quotes: b
 
 
 def _corrected(
-    reply: Any,
+    answer: Answer,
     read_reply: Callable[[Any], tuple[Draft | None, str]],
-    ask: Callable[[list[Message]], Reply],
-    again: Callable[[Any, str], list[Message]],
+    chat: Callable[[list[Message]], Reply],
+    plain: Message | None,
+    shown: object,
 ) -> tuple[Draft | None, str, bool | None]:
-    """The heuristic, problem and verdict of a reply, asking again once for each fault."""
-    (draft, problem), verdict, faults = read_reply(reply), read_verdict(reply), dict(_FAULTS)
+    """The heuristic, problem and verdict of an answer, asking again once for each fault; see `_again`."""
+    reply, faults = answer.value, dict(_FAULTS)
+    (draft, problem), verdict = read_reply(reply), read_verdict(reply)
     while draft is None and (fault := next((name for name, says in faults.items() if problem.startswith(says)), "")):
         del faults[fault]
         with suppress(ParseError, ContextLengthError):  # the problem of the first reply stands
-            reply = ask(again(reply, fault)).parsed
+            reply = chat(_again(answer.messages, plain, shown, reply, fault)).parsed
             draft, problem = read_reply(reply)
             verdict = draft.succeeded if draft else verdict
     return draft, problem, verdict
