@@ -69,17 +69,17 @@ def threads(sizes: Sizes) -> list[Figure]:
     """Jobs and episodes on up to 64 threads; the ideal is the waiting time of all calls, shared by the threads."""
     one, results = sizes.job_seconds, []
     for at_once in (16, 64):
-        taken = seconds(partial(run_jobs, lambda _: time.sleep(one), range(64), at_once), max(5, sizes.repeats // 2))
+        taken = seconds(partial(run_jobs, lambda _: time.sleep(one), range(64), at_once), min(sizes.repeats, 5))
         ideal = one * 64 / at_once
         results.append(Figure(f"64 jobs of {one * 1e3:g} ms on {at_once} threads", taken, target=1.05 * ideal))
     for workers in (16, 64):
         what = f"{sizes.calls * 25:,} calls of the raw client alone, {workers} threads, over the ideal"
-        results.append(Figure(what, tuple(_raw(workers, sizes) for _ in range(2)), unit="x"))
+        results.append(Figure(what, tuple(_raw(workers, sizes) for _ in range(min(sizes.repeats, 2))), unit="x"))
     for kind in ("SQLite", "Postgres"):
         for workers, target in ((16, 1.05), (64, 1.3)):
             what = f"{sizes.calls * 25:,} episodes of EMOJI on {workers} threads, {kind}, over the ideal"
             try:
-                over = tuple(_episodes(kind, workers, sizes) for _ in range(2))
+                over = tuple(_episodes(kind, workers, sizes) for _ in range(min(sizes.repeats, 2)))
             except MissingExtraError as error:
                 results.append(Figure(what, unit="x", target=target, missing=str(error)))
                 continue

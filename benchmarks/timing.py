@@ -38,7 +38,7 @@ class Sizes:
     reply_seconds: float = 0.25
 
 
-QUICK = Sizes(repeats=2, lessons=50, vectors=200, calls=2, batch=10, texts=20, job_seconds=0.001, reply_seconds=0.001)
+QUICK = Sizes(repeats=1, lessons=50, vectors=200, calls=2, batch=10, texts=20, job_seconds=0.001, reply_seconds=0.001)
 
 
 @dataclass(frozen=True)

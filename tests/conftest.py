@@ -8,6 +8,7 @@ import socket
 import sys
 import threading
 import uuid
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
@@ -15,6 +16,8 @@ from hypothesis import settings
 from seasoned.errors import ConfigError
 from seasoned.lab.benchmarks.emoji import OWN_TEXTS
 from seasoned.lab.benchmarks.install import interpreter
+from seasoned.store import upgrade
+from seasoned.store.schema import HEAD, VERSION_TABLE
 
 # Where the environment forbids bytecode, each process that a test starts would compile all that it imports anew.
 sys.dont_write_bytecode = False
@@ -30,6 +33,11 @@ def pytest_xdist_auto_num_workers(config):
     """One process more than there are cores, since tests wait for disks, servers and other processes."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     return (cores or 1) + 1
+
+
+STORE_TESTS = Path(__file__).parent / "store"
+_MADE = "SELECT sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY rowid"
+_recorded: list[str] = []
 
 
 def pytest_configure():
@@ -57,6 +65,33 @@ def closed_network(monkeypatch):
         return real(self, address)
 
     monkeypatch.setattr(socket.socket, "connect", connect)
+
+
+@pytest.fixture(autouse=True)
+def quick_stores(request, monkeypatch):
+    """Makes the tables of a new SQLite store from recorded statements; the tests of the store run the migrations."""
+    if STORE_TESTS in request.path.parents:
+        return
+    real = upgrade._run_migrations
+
+    def run(connection):
+        if connection.dialect.name != "sqlite" or connection.exec_driver_sql(_MADE).first() is not None:
+            real(connection)
+        elif _recorded:
+            for statement in _recorded:
+                connection.exec_driver_sql(statement)
+        else:
+            real(connection)
+            _recorded.extend(row[0] for row in connection.exec_driver_sql(_MADE))
+            _recorded.append(f"INSERT INTO {VERSION_TABLE} VALUES ('{HEAD}')")
+
+    monkeypatch.setattr(upgrade, "_run_migrations", run)
+
+
+@pytest.fixture
+def without_figures(monkeypatch):
+    """Reports without plots, which take half of a small run's time; the tests of reports draw them."""
+    monkeypatch.setattr("seasoned.lab.report.html.draw_figures", lambda summary: [])
 
 
 @pytest.fixture

@@ -58,3 +58,8 @@ def journal(tmp_path):
         return [scope for (scope,) in rows]
 
     return read
+
+
+@pytest.fixture(autouse=True)
+def quick_reports(without_figures):
+    """No test here looks at a plot."""
