@@ -1,5 +1,6 @@
 """What all tests share: the network is closed but for loopback, and nothing of the user's is touched."""
 
+import gc
 import json
 import os
 import random
@@ -52,6 +53,12 @@ def pytest_configure():
         "TAU2_DATA_DIR",
     ):
         os.environ.pop(name, None)
+
+
+def pytest_collection_finish():
+    """Thousands of collected tests are never garbage, so no collection of garbage looks at them again."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(autouse=True)

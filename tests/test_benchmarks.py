@@ -8,6 +8,7 @@ import pytest
 from loading import program
 
 FOLDER = Path(__file__).parent.parent / "benchmarks"
+pytestmark = pytest.mark.usefixtures("without_figures")
 
 
 @pytest.fixture

@@ -282,13 +282,13 @@ def test_every_reply_of_the_local_model_is_a_valid_call(small):
     check_llm(small)
     talk = _ASK
     for number in range(2):
-        reply = small.chat(talk, tools=_TOOLS, tool_choice="required", max_tokens=160)
+        reply = small.chat(talk, tools=_TOOLS, tool_choice="required", max_tokens=80)
         [called] = reply.calls
         assert called.name in ("search", "done")
         assert reply.usage.cost == 0.0
         called = called.model_copy(update={"id": f"c{number}"})
         talk = [*talk, calling(reply.text, [called]), result(called, "She was a poet's daughter.")]
-    assert small.chat(_ASK, tools=_TOOLS, tool_choice="done", max_tokens=160).calls[0].name == "done"
+    assert small.chat(_ASK, tools=_TOOLS, tool_choice="done", max_tokens=80).calls[0].name == "done"
     said = small.chat(_ASK, tools=_TOOLS, tool_choice="none", max_tokens=8)
     assert said.calls == ()
 
@@ -298,7 +298,7 @@ def test_every_reply_of_the_local_model_is_a_valid_call(small):
 def test_a_schema_that_no_grammar_follows_is_held_in_its_plainest_part(small, odd):
     tool = {"name": "book", "description": "Books.", "parameters": {"type": "object", "properties": {"day": odd}}}
     tool["parameters"]["required"] = ["day"]
-    reply = small.chat(_ASK, tools=[tool], tool_choice="required", max_tokens=200)
+    reply = small.chat(_ASK, tools=[tool], tool_choice="required", max_tokens=60)
     if reply.finish_reason == "length":  # the model went on and on, but in the form that it was held to
         assert reply.text.startswith('{"thought": ')
     else:
