@@ -39,7 +39,14 @@ def test_a_recipe_with_a_limit(name, cli, opens):
 def test_a_recipe_of_alfworld_with_a_limit(name, cli, opens, games):
     opens(ScriptedModel(parrot, name="parrot"))
     short = ("-c", "embedder=hashing", "-c", "benchmark.max_steps=2", "-c", "gather.retries=1", "-c", "repeats=1")
-    one = ("-c", "workers=1")  # each worker starts an engine of its own
+    one = (
+        "-c",
+        "workers=1",
+        "-c",
+        'conditions=["react", "expel"]',
+        "-c",
+        "baseline=react",
+    )  # each worker starts an engine of its own
     check(cli("run", EXPERIMENTS / f"{name}.toml", "--limit", "2", "--json", "-q", *games, *short, *one), 2)
 
 
