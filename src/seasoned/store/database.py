@@ -151,13 +151,14 @@ class Database:
             point.commit()
 
     @contextmanager
-    def _read(self) -> Iterator[Connection]:
+    def _read(self, *, streams: bool = False) -> Iterator[Connection]:
+        """A connection for reading; with `streams`, for results in pages, for which Postgres needs a transaction."""
         held = self._held()
         with self._faults():
             if held is not None:
                 yield held
             else:
-                with self._connect(self._reader) as connection:
+                with self._connect(self._engine if streams else self._reader) as connection:
                     yield connection
 
     @contextmanager

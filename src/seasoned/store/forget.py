@@ -124,7 +124,7 @@ def lessons_from(db: Database, scope: str, trajectory_ids: Sequence[str]) -> dic
     sources = select(present.lesson_id, present.trajectory_id).join(schema.lessons, _l.id == present.lesson_id)
     states = select(_h.lesson_id, _h.body).join(schema.lessons, _l.id == _h.lesson_id)
     taught, earlier, others = set(), set(), Counter[str]()
-    with db._read() as connection:
+    with db._read(streams=True) as connection:
         for row in connection.execute(sources.where(in_scope).execution_options(yield_per=_PAGE)):
             if row.trajectory_id in ids:
                 taught.add(row.lesson_id)
