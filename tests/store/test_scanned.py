@@ -167,3 +167,10 @@ def test_only_one_lesson_is_embedded_for_one_added(path):
         pool.nearest_lessons("door", 1)
         pool.nearest_lessons("door", 1)
     assert embedded == ["door", "door", "a red door", "door"]
+
+
+def test_a_scope_with_a_character_that_no_database_accepts_is_searched(tmp_path):
+    with Store(tmp_path / "s.db") as store:
+        pool = ExperiencePool(store, "odd\x00scope", embedder=HashingEmbedder(64))
+        pool.add([Lesson(id=f"les-{n:02}", kind="heuristic", text=text) for n, text in enumerate(WORDS)])
+        assert pool.nearest_lessons(WORDS[31], 1)[0][0].id == "les-31"

@@ -149,7 +149,7 @@ def pages(db: Database, scope: str, change: int) -> Iterator[list[tuple[Lesson, 
     """The lessons written after a change, each with the change that wrote it and its `seq`, in pages."""
     after, full = (change, 2**62), True
     while full:
-        values = {"scope": scope, "change": after[0], "seq": after[1], "page": PAGE}
+        values = {"scope": clean_text(scope), "change": after[0], "seq": after[1], "page": PAGE}
         with db._read() as connection:
             rows = connection.execute(_AFTER, values).all()
         if rows:
@@ -171,7 +171,7 @@ def with_words(db: Database, scope: str, lessons: Sequence[Lesson]) -> list[Less
     begin = func.substr(_l.folded, literal_column("1"), literal_column(str(_BEGINS)))
     found = dict[int, Lesson]()
     for part in chunks(sorted({each[:_BEGINS] for each in words})):
-        found |= by_place(db, [_l.scope == scope, begin.in_(part)])
+        found |= by_place(db, [_l.scope == clean_text(scope), begin.in_(part)])
     return [found[seq] for seq in sorted(found) if folded(found[seq]) in words]
 
 

@@ -19,7 +19,7 @@ from sqlalchemy import Text, bindparam, or_, select
 from seasoned.protocols import Embedder
 from seasoned.store import lessons as lesson_table
 from seasoned.store import mapped, schema
-from seasoned.store.body import from_body
+from seasoned.store.body import clean_text, from_body
 from seasoned.store.database import chunks
 from seasoned.store.lessons import Of
 from seasoned.store.matrix import Matrix
@@ -94,7 +94,7 @@ class Scanned:
     ) -> list[tuple[Lesson, float]]:
         """The k lessons of a scope whose vectors are nearest to a query's, best first, with their inner products."""
         seen = self._seen[scope, of.__name__.strip("_"), embedder.name, embedder.dim]
-        tests = {"scope": scope, "status": status, "kind": kind}
+        tests = {"scope": clean_text(scope), "status": status, "kind": kind}
         with self._lock:
             scored = seen.best(query, _SPARE * k)
         found = self._found(scored, k, tests)
@@ -152,7 +152,7 @@ class Scanned:
 
     def _saved(self, place: tuple[str, str, str, int], seen: _Seen) -> _Seen:
         """Write the vectors into the file, and map it; the same vectors in memory if the disk refuses."""
-        scope, path = place[0], self._db.path
+        scope, path = clean_text(place[0]), self._db.path
         newest = select(_h.lesson_id, _h.version, _h.at, _h.change).join(schema.lessons, _l.id == _h.lesson_id)
         newest = newest.where(_l.scope == scope, _l.change == _h.change, _h.change <= seen.change)
         with self._db._read() as connection:

@@ -90,7 +90,26 @@ def build(
     Raises:
         MissingExtraError: SciPy is not installed.
     """
-    description, learning, experience = Run.model_validate(dict(run)), learning or {}, experience or {}
+    description, learning = Run.model_validate(dict(run)), learning or {}
+    figures = _without_sentences(rows, description, baseline, lessons, trajectories, learning, pools, experience or {})
+    summary = figures.model_copy(update={"gates": tuple(gates), "probes": tuple(probes)})
+    names = [one.name for one in summary.conditions]
+    sentences = [*remarks(summary), *reply_remarks(trajectories), *learning_remark(learning, names)]
+    sentences += [*empty_pools(pools), *more_remarks]
+    return summary.model_copy(update={"headline": headline(summary), "remarks": tuple(sentences)})
+
+
+def _without_sentences(
+    rows: Sequence[Row],
+    description: Run,
+    baseline: str,
+    lessons: Sequence[Lesson],
+    trajectories: Sequence[Trajectory],
+    learning: Mapping[str, Usage],
+    pools: Sequence[LearnedPool],
+    experience: Mapping[str, float],
+) -> Summary:
+    """The summary without its sentences, gates and probes."""
     tested, attempts = final(rows), grouped((row.condition, row) for row in final_attempts(rows))
     training = [row for row in latest(rows) if row.split == "train"]
     found = grouped((row.condition, row) for row in tested)
@@ -105,7 +124,7 @@ def build(
     heuristics = [lesson for lesson in lessons if lesson.kind == "heuristic"]
     verdicts = measures.judgements(training)
     pairs = _pairs(by_name, baseline)
-    summary = Summary(
+    return Summary(
         run=description,
         baseline=baseline,
         method=_method(conditions, description, baseline),
@@ -123,13 +142,10 @@ def build(
         steps=steps,
         guidance=measures.by_guidance(tested, steps),
         problems=tuple(PoolProblems.model_validate(asdict(pool)) for pool in pools if pool.problems),
-        gates=tuple(gates),
-        probes=tuple(probes),
+        gates=(),
+        probes=(),
         training=_training(rows, training),
     )
-    sentences = [*remarks(summary), *reply_remarks(trajectories), *learning_remark(learning, by_name)]
-    sentences += [*empty_pools(pools), *more_remarks]
-    return summary.model_copy(update={"headline": headline(summary), "remarks": tuple(sentences)})
 
 
 def _method(conditions: Sequence[Condition], run: Run, baseline: str) -> str | None:
