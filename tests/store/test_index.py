@@ -250,3 +250,17 @@ def test_an_index_never_uses_the_vector_of_an_older_text(store):
     other = VectorIndex(store, "text", letters, threading.RLock())
     other.fill([("les-1", "aaa")])  # what lies in the store is of the newer text
     assert letters.asked[-1] == ["aaa"]
+
+
+def test_few_vectors_of_an_instant_embedder_are_not_stored(store):
+    """Making them takes less time than reading them, and a new process makes them again."""
+    instant = Letters()
+    instant.instant = True
+    pool = ExperiencePool(store, "s", embedder=instant)
+    pool.add([note(f"{n} a") for n in range(31)])
+    assert len(pool.nearest_lessons("a", 99)) == 31
+    assert store.get_vectors("lesson", None, "letters")[0] == []
+    again = ExperiencePool(store, "s", embedder=instant)
+    again.add(note("b"))
+    assert again.nearest_lessons("b", 1)[0][0].text == "b"
+    assert len(store.get_vectors("lesson", None, "letters")[0]) == 32  # so many are stored

@@ -5,7 +5,7 @@ import pytest
 
 from seasoned.embed.hashing import HashingEmbedder
 from seasoned.pool import ExperiencePool
-from seasoned.store import mapped
+from seasoned.store import mapped, vectors
 from seasoned.store.sql import Store
 from seasoned.types import Lesson
 
@@ -15,6 +15,7 @@ WORDS = [f"lesson {n} of {n * n}" for n in range(60)]
 @pytest.fixture
 def path(tmp_path, monkeypatch):
     monkeypatch.setattr(mapped, "LEAST", 50)
+    monkeypatch.setattr(vectors, "_FEW", 0)
     with Store(tmp_path / "s.db") as store:
         pool = ExperiencePool(store, "s", embedder=HashingEmbedder(64))
         pool.add([Lesson(id=f"les-{n}", kind="heuristic", text=text) for n, text in enumerate(WORDS)])

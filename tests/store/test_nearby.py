@@ -13,7 +13,7 @@ from seasoned.memory import Memory
 from seasoned.memory.screened import ScreenedPool
 from seasoned.pool import ExperiencePool
 from seasoned.store import lessons as lesson_table
-from seasoned.store import nearby
+from seasoned.store import nearby, vectors
 from seasoned.store.access import allow
 from seasoned.store.server import postgres_in
 from seasoned.store.sql import Store
@@ -40,6 +40,7 @@ def small(monkeypatch):
     monkeypatch.setattr(nearby, "LEAST", 20)
     monkeypatch.setattr(pool_module, "LEAST", 20)
     monkeypatch.setattr(lesson_table, "PAGE", 7)
+    monkeypatch.setattr(vectors, "_FEW", 0)
 
 
 def heuristics(texts=RULES):

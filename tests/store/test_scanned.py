@@ -8,7 +8,7 @@ from seasoned import pool as pool_module
 from seasoned.embed.hashing import HashingEmbedder
 from seasoned.pool import ExperiencePool
 from seasoned.store import lessons as lesson_table
-from seasoned.store import mapped, scanned
+from seasoned.store import mapped, scanned, vectors
 from seasoned.store.sql import Store
 from seasoned.types import Lesson
 
@@ -21,6 +21,7 @@ def small(monkeypatch):
     monkeypatch.setattr(pool_module, "LEAST", 20)
     monkeypatch.setattr(lesson_table, "PAGE", 7)
     monkeypatch.setattr(scanned, "_FEW", 5)
+    monkeypatch.setattr(vectors, "_FEW", 0)
 
 
 @pytest.fixture

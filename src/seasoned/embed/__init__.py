@@ -113,6 +113,7 @@ class UnitRows:
     name: str
     dim: int
     batch = 1024  # texts per call of `_vectors`
+    instant = False  # whether computing a few vectors takes less time than reading them from a store
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Unit rows, float32 (n, dim); a text without a visible character or a vector becomes the first axis.

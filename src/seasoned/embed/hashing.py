@@ -29,6 +29,8 @@ class HashingEmbedder(UnitRows):
         ConfigError: `dim` is smaller than 8.
     """
 
+    instant = True
+
     def __init__(self, dim: int = 256) -> None:
         if dim < 8:
             raise ConfigError(f"an embedder needs at least 8 dimensions, not {dim}")

@@ -36,6 +36,8 @@ class StaticEmbedder(UnitRows):
         DataError: a file is missing or cannot be read.
     """
 
+    instant = True
+
     def __init__(self, folder: str | Path | None = None) -> None:
         base = Path(folder) if folder is not None else package_folder("wordllama", "local", advice())
         try:

@@ -85,7 +85,7 @@ def finite(value: object) -> float | None:
 
 
 def open_embedder(given: str | Embedder | None) -> Embedder | None:
-    """The embedder of a name; an embedder or None is returned as it is.
+    """The embedder of a name, or the given one; it remembers its latest vectors. None stays None.
 
     "auto" is "static" if it is installed, or else "hashing", and the log says once what is missing.
 
@@ -95,15 +95,19 @@ def open_embedder(given: str | Embedder | None) -> Embedder | None:
     """
     if given is not None and not isinstance(given, str | Embedder):
         raise ConfigError(f"an embedder must be a name such as 'static', an embedder, or None, not {given!r:.80}")
+    if given is None:
+        return None
+    from seasoned.embed.recent import Recent
+
     if not isinstance(given, str):
-        return given
+        return Recent(given)
     from seasoned.embed import default_embedder, embedder
 
     if given == "auto":
         given = default_embedder()
         if given == "hashing":
             _say_what_is_missing()
-    return embedder(given)
+    return Recent(embedder(given))
 
 
 @cache

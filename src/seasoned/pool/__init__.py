@@ -231,7 +231,7 @@ class ExperiencePool:
         if (found := self.found_in_database(text, k, kind, _words)) is not None:
             return found
         index = self._index("lesson")
-        if k <= 0 or not self._current_lessons().choose(kind, "active"):
+        if k <= 0 or not (self._known.lessons.by_id or self._current_lessons().by_id):
             return []
         query = index.query(text)
 

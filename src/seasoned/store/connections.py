@@ -132,14 +132,17 @@ def _set_up_sqlite(dbapi: Any, _record: Any) -> None:
 
 def _begin_sqlite(connection: Connection) -> None:
     dbapi: Any = connection.connection.dbapi_connection
-    timeout_s: float | None = connection.get_execution_options().get("seasoned_wait")
+    options = connection.get_execution_options()
+    timeout_s: float | None = options.get("seasoned_wait")
+    if options.get("seasoned_alone"):
+        return
     if timeout_s is None:
         dbapi.execute("BEGIN")
         return
     # SQLite retries less and less often, up to every 100 ms, so the writer that has waited longest loses to new ones.
     # Frequent retries at random times are fair enough for dozens of processes.
     deadline = time.monotonic() + timeout_s
-    durable = connection.get_execution_options().get("seasoned_durable", False)
+    durable = options.get("seasoned_durable", False)
     dbapi.execute(f"PRAGMA synchronous={'FULL' if durable else 'NORMAL'}")
     dbapi.execute("PRAGMA busy_timeout=0")
     try:

@@ -14,9 +14,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from sqlalchemy import Connection, Engine, Table, text
+from sqlalchemy import Connection, Engine, Insert, Table, text
 
 from seasoned.errors import StoreError, StoreLockedError
 from seasoned.store.body import clean_text
@@ -57,10 +57,11 @@ class Database:
         self._pid = os.getpid()
         self._closed = False
         self._local = threading.local()
+        self._upserts: dict[Table, Insert] = {}
         self._turn = threading.RLock()  # this process's writers wait here, more fairly than in SQLite
         self._engine = connections(url, timeout)
-        # One statement is a transaction of its own in Postgres, without the round trips to begin and end one.
-        alone = {} if self._sqlite else {"isolation_level": "AUTOCOMMIT"}
+        # A statement is a transaction of its own, without statements to begin and end one.
+        alone: dict[str, Any] = {"seasoned_alone": True} if self._sqlite else {"isolation_level": "AUTOCOMMIT"}
         self._reader = self._engine.execution_options(**alone)
         self._writer = self._engine.execution_options(seasoned_wait=timeout)
         self._durable_writer = self._engine.execution_options(seasoned_wait=timeout, seasoned_durable=True)
@@ -205,6 +206,15 @@ class Database:
         from sqlalchemy.dialects import postgresql
 
         return postgresql.insert(table)
+
+    def _upsert(self, table: Table, keys: tuple[str, ...], columns: tuple[str, ...]) -> Insert:
+        """An insert that, if a row has the same keys, replaces these columns of it; made once."""
+        made = self._upserts.get(table)
+        if made is None:
+            insert = self._insert(table)
+            fresh = {name: insert.excluded[name] for name in columns}
+            made = self._upserts[table] = insert.on_conflict_do_update(index_elements=keys, set_=fresh)
+        return made
 
     def _keep_scopes(self, connection: Connection, scopes: Sequence[str]) -> None:
         with self._faults():

@@ -1,7 +1,8 @@
 """An in-memory index of a pool's vectors, with search over them.
 
-Always holds: each text is embedded once, and the vector of an older text is never used; other threads do not wait while
-a search embeds texts, unless texts were added or changed meanwhile.
+Always holds: each text is embedded once in a process, and the vector of an older text is never used; other threads do
+not wait while a search embeds texts, unless texts were added or changed meanwhile. Vectors are stored, so that other
+processes need not embed the texts again, except a few of an embedder that is faster than the store.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from seasoned.protocols import Embedder
 from seasoned.store import mapped
 from seasoned.store.matrix import Matrix
 from seasoned.store.sql import Store
-from seasoned.store.vectors import digest, embed
+from seasoned.store.vectors import digest, embed, recomputed
 
 if TYPE_CHECKING:
     import numpy as np
@@ -66,7 +67,8 @@ class VectorIndex:
         with self._lock:
             first, items = look()
             missing = self._missing(items)
-            if not missing:
+            if not missing or recomputed(self._embedder, len(missing)):
+                self.fill(missing.items())
                 return use(first)
         with self._filling:
             with self._lock:
@@ -124,6 +126,9 @@ class VectorIndex:
         name, dim = self._embedder.name, self._embedder.dim
         known = self._load_mapped(digests, texts)
         missing = {i: mark for i, mark in digests.items() if i not in known} if known else digests
+        if recomputed(self._embedder, len(missing)):
+            yield list(missing), embed(self._embedder, [texts[i] for i in missing])
+            return
         ids, stored = self._store.get_vectors(self._owner, list(missing), name, digests=list(missing.values()), dim=dim)
         if self._store.path is not None and len(ids) >= max(mapped.LEAST, len(known) // 4):
             before = sorted(known)

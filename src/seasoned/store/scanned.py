@@ -2,8 +2,8 @@
 
 A process compares the query with all vectors of a scope, which it maps from a file beside the store (see `mapped`), and
 then reads only the lessons that it found. Always holds: the search is exact; a lesson is found by its present text; a
-text is embedded once, since its vector is stored; a file is used only if the store still has the change up to which it
-was written.
+text is embedded once, since its vector is stored, unless embedding it is faster; a file is used only if the store still
+has the change up to which it was written.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from seasoned.store.body import clean_text, from_body
 from seasoned.store.database import chunks
 from seasoned.store.lessons import Of
 from seasoned.store.matrix import Matrix
-from seasoned.store.vectors import digest, embed
+from seasoned.store.vectors import digest, embed, recomputed
 from seasoned.types import Lesson, LessonKind, LessonStatus
 
 if TYPE_CHECKING:
@@ -114,13 +114,15 @@ class Scanned:
         return [(from_body(Lesson, row.body, f"the lesson {row.id}"), scored[row.seq]) for row in rows]
 
     def _vectors(self, lessons: Sequence[Lesson], of: Of, embedder: Embedder) -> NDArray[np.float32]:
-        """The vectors of lessons: stored ones, or new ones, which are stored; shape (n, dim)."""
+        """The vectors of lessons: stored ones, or new ones, which are stored, shape (n, dim)."""
         import numpy as np
 
         texts = list(map(of, lessons))
         digests = list(map(digest, texts))
         of_lessons = of.__name__ == "_words"  # the pool's own text of a lesson; others are stored by their digests
         owner, ids = ("lesson", [lesson.id for lesson in lessons]) if of_lessons else ("text", digests)
+        if recomputed(embedder, len(texts)):
+            return embed(embedder, texts)
         found, stored = self._db.get_vectors(owner, ids, embedder.name, digests=digests, dim=embedder.dim)
         row_of = dict(zip(found, stored, strict=True))
         missing = {i: (text, mark) for i, text, mark in zip(ids, texts, digests, strict=True) if i not in row_of}

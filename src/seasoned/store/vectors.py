@@ -32,6 +32,8 @@ _OF_ONE = select(_v.id, _v.digest, _v.data).where(
 )
 _ALL = _OF_ONE.order_by(_v.id)
 _SOME = _OF_ONE.where(_v.id.in_(bindparam("ids", expanding=True)))
+_KEYS, _VALUES = ("owner", "id", "embedder"), ("dim", "digest", "data")
+_FEW = 32  # vectors
 
 
 def put(
@@ -68,11 +70,6 @@ def put(
         raise StoreError("vectors should have finite numbers, but one has not; check the embedder")
     if not len(ids):
         return
-    insert = db._insert(schema.vectors)
-    new = insert.excluded
-    statement = insert.on_conflict_do_update(
-        index_elements=["owner", "id", "embedder"], set_={"dim": new.dim, "digest": new.digest, "data": new.data}
-    )
     shared: dict[str, Any] = {"owner": clean_text(owner), "embedder": clean_text(embedder_name), "dim": rows.shape[1]}
     values = [
         {**shared, "id": clean_text(i), "digest": text, "data": row.tobytes()}
@@ -81,7 +78,7 @@ def put(
     with db._write() as connection:
         existing = _existing(connection, owner, [value["id"] for value in values])
         if kept := [value for value in values if value["id"] in existing]:
-            connection.execute(statement, kept)
+            connection.execute(db._upsert(schema.vectors, _KEYS, _VALUES), kept)
 
 
 def get(
@@ -145,6 +142,11 @@ def _existing(connection: Connection, owner: str, ids: Sequence[str]) -> set[str
 def digest(text: str) -> str:
     """The digest of a text, stored with its vector: 16 hexadecimal digits."""
     return hashlib.sha256(clean_text(text).encode()).hexdigest()[:16]
+
+
+def recomputed(embedder: Embedder, count: int) -> bool:
+    """Whether this many vectors are computed rather than read or stored, since that takes less time."""
+    return count < _FEW and getattr(embedder, "instant", False)
 
 
 def embed(embedder: Embedder, texts: Sequence[str]) -> NDArray[np.float32]:

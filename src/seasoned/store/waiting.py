@@ -62,10 +62,8 @@ def let_wait(db: Database, method: str, reasons: Mapping[str, str], way: str) ->
                     {"trajectory_id": name, "method": method, "at": at, "why": clean_text(reasons[name]), "tried": ways}
                 )
             if rows:
-                insert = db._insert(schema.waiting)
-                fresh = {name: insert.excluded[name] for name in ("at", "why", "tried")}
-                keys = ["trajectory_id", "method"]
-                connection.execute(insert.on_conflict_do_update(index_elements=keys, set_=fresh), rows)
+                upsert = db._upsert(schema.waiting, ("trajectory_id", "method"), ("at", "why", "tried"))
+                connection.execute(upsert, rows)
 
 
 def settled(db: Database, method: str, trajectory_ids: Sequence[str], way: str) -> dict[str, str]:
