@@ -24,24 +24,11 @@ class Recent:
     """An embedder with the vectors of the latest few texts. Safe to share between threads if the embedder is."""
 
     def __init__(self, embedder: Embedder) -> None:
+        self.name, self.dim = embedder.name, embedder.dim
+        self.instant = bool(getattr(embedder, "instant", False))
         self._embedder = embedder
         self._vectors: dict[str, NDArray[np.float32]] = {}
         self._lock = threading.Lock()
-
-    @property
-    def name(self) -> str:
-        """The embedder's name."""
-        return self._embedder.name
-
-    @property
-    def dim(self) -> int:
-        """The embedder's dimensions."""
-        return self._embedder.dim
-
-    @property
-    def instant(self) -> bool:
-        """Whether computing a few vectors takes less time than reading them from a store."""
-        return bool(getattr(self._embedder, "instant", False))
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """The embedder's vectors; it is not called for texts whose vectors are remembered."""

@@ -200,13 +200,15 @@ class _Turn:
         """
         store, experience = self.side.store, self.side.experience
         while len(self.refused) < BATCH:
-            self.keep()
             purges = store.changes(experience)[1]
             passed = {*self.refused, *(self.tried if self.way is None else ())}
             trajectories = pending(store, experience, self.name, self.way, most + len(passed))
             batch = [trajectory for trajectory in trajectories if trajectory.id not in passed][:most]
             self.side.guard = self._guard(batch, purges)
-            if not batch or not getattr(self.method, "llm", None):
+            if not batch:
+                return []
+            self.keep()
+            if not getattr(self.method, "llm", None):
                 return batch
             equals: dict[str, list[Trajectory]] = {}
             for attempt in batch:

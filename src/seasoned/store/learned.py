@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 
-from sqlalchemy import ColumnElement, exists, literal, select, update
+from sqlalchemy import ColumnElement, bindparam, exists, literal, select, update
 
 from seasoned.store import schema
 from seasoned.store.body import clean_text
@@ -17,10 +17,26 @@ from seasoned.store.database import Database, chunks
 from seasoned.types import now
 
 _t, _m, _e = schema.trajectories.c, schema.learned.c, schema.leases.c
+_l, _s = schema.lessons.c, schema.lesson_sources.c
+
+IS_NEW: tuple[ColumnElement[bool], ...] = (
+    _t.scope == bindparam("of"),
+    ~exists(select(_m.method).where(_m.trajectory_id == _t.id, _m.method == bindparam("by"))),
+)
+"""Conditions for the trajectories of a scope (`of`) that a method (`by`) has not learned from."""
+
+_WITH_LESSON = (
+    select(_s.trajectory_id)
+    .join(schema.lessons, _l.id == _s.lesson_id)
+    .where(_l.method == bindparam("by"), _l.origin == "model", _s.trajectory_id == _t.id)
+)
+_BEGUN = select(_t.id).where(*IS_NEW, exists(_WITH_LESSON))
 
 
 def mark_learned(db: Database, method: str, trajectory_ids: Sequence[str]) -> None:
     """Record that a method has learned from these; skips those already marked or deleted meanwhile."""
+    if not trajectory_ids:
+        return
     at = now()
     with db._write() as connection:
         for part in chunks([clean_text(trajectory_id) for trajectory_id in trajectory_ids]):
@@ -31,14 +47,8 @@ def mark_learned(db: Database, method: str, trajectory_ids: Sequence[str]) -> No
 
 def mark_begun(db: Database, scope: str, method: str) -> int:
     """Mark trajectories that an interrupted method made lessons from; return how many there were."""
-    lessons, sources = schema.lessons.c, schema.lesson_sources.c
-    has_lesson = (
-        select(sources.trajectory_id)
-        .join(schema.lessons, lessons.id == sources.lesson_id)
-        .where(lessons.method == clean_text(method), lessons.origin == "model", sources.trajectory_id == _t.id)
-    )
     with db._read() as connection:
-        ids = connection.execute(select(_t.id).where(*is_new(scope, method), exists(has_lesson))).scalars().all()
+        ids = connection.execute(_BEGUN, {"of": clean_text(scope), "by": clean_text(method)}).scalars().all()
     mark_learned(db, method, ids)
     return len(ids)
 
@@ -52,9 +62,3 @@ def take_lease(db: Database, name: str, holder: str, seconds: float) -> bool:
         free = (_e.holder == holder) | (_e.until < present)
         result = connection.execute(update(schema.leases).where(_e.name == name, free).values(row))
         return result.rowcount == 1
-
-
-def is_new(scope: str, method: str) -> tuple[ColumnElement[bool], ...]:
-    """Conditions for the trajectories of a scope that a method has not learned from."""
-    marked = select(_m.method).where(_m.trajectory_id == _t.id, _m.method == clean_text(method))
-    return _t.scope == clean_text(scope), ~exists(marked)

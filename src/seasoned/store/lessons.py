@@ -46,7 +46,12 @@ _AFTER = (
     .limit(bindparam("page"))
 )
 _OF_SCOPE = select(_l.id, _l.body).where(_l.scope == bindparam("of"), _l.change > bindparam("since")).order_by(_l.seq)
+_STORED = select(_l.id, _l.body).where(_l.id.in_(bindparam("ids", expanding=True)))
 _BEGINS = 60  # characters of the words of a lesson that are in the index for `with_words`
+_BEGIN = func.substr(_l.folded, literal_column("1"), literal_column(str(_BEGINS)))
+_BEGINNING = select(_l.seq, _l.id, _l.body).where(
+    _l.scope == bindparam("of"), _BEGIN.in_(bindparam("begins", expanding=True))
+)
 
 
 def add(db: Database, scope: str, lessons: Sequence[Lesson], *, who: str, why: str = "") -> list[Lesson]:
@@ -81,7 +86,7 @@ def add(db: Database, scope: str, lessons: Sequence[Lesson], *, who: str, why: s
 def get(db: Database, lesson_ids: Sequence[str]) -> list[Lesson]:
     """The present states of these lessons, deleted ones too, in the order of the ids."""
     ids_cleaned = [clean_text(i) for i in lesson_ids]
-    stored = {x.id: x for part in chunks(ids_cleaned) for x in read(db, select(_l.id, _l.body).where(_l.id.in_(part)))}
+    stored = {x.id: x for part in chunks(ids_cleaned) for x in read(db, _STORED, {"ids": part})}
     return [stored[i] for i in ids_cleaned if i in stored]
 
 
@@ -158,20 +163,14 @@ def pages(db: Database, scope: str, change: int) -> Iterator[list[tuple[Lesson, 
         full = len(rows) == PAGE
 
 
-def by_place(db: Database, tests: Sequence[ColumnElement[bool]]) -> dict[int, Lesson]:
-    """The lessons that pass these tests, by `seq`."""
-    with db._read() as connection:
-        rows = connection.execute(select(_l.seq, _l.id, _l.body).where(*tests)).all()
-    return {row.seq: from_body(Lesson, row.body, f"the lesson {row.id}") for row in rows}
-
-
 def with_words(db: Database, scope: str, lessons: Sequence[Lesson]) -> list[Lesson]:
     """The lessons of a scope whose keys and texts differ from those of a given lesson in case only, oldest first."""
     words = {folded(lesson) for lesson in lessons}
-    begin = func.substr(_l.folded, literal_column("1"), literal_column(str(_BEGINS)))
     found = dict[int, Lesson]()
-    for part in chunks(sorted({each[:_BEGINS] for each in words})):
-        found |= by_place(db, [_l.scope == clean_text(scope), begin.in_(part)])
+    with db._read() as connection:
+        for part in chunks(sorted({each[:_BEGINS] for each in words})):
+            for row in connection.execute(_BEGINNING, {"of": clean_text(scope), "begins": part}):
+                found[row.seq] = from_body(Lesson, row.body, f"the lesson {row.id}")
     return [found[seq] for seq in sorted(found) if folded(found[seq]) in words]
 
 

@@ -26,9 +26,11 @@ ROUNDED = 5_000
 SEVERAL = 400_000
 """The least rows that several threads search."""
 
-_SPARE = 100  # rows scored exactly, beyond four times those requested
+_SPARE = 120  # rows scored exactly, beyond twice those requested
 _SLACK = 1e-5  # more than the rounding error of a float32 product of unit rows
 _LEAST = 1024  # least rows of a part
+_WIDE = 64  # scores per block when the best are selected
+_RARE = 4  # times as many blocks as scores to select
 _BLOCK = 16_384  # rows per block when all are scored
 
 
@@ -80,7 +82,9 @@ class Matrix:
         places, exact = picked if rows is None else rows[picked], np.empty(len(picked))
         for start in range(0, len(picked), _BLOCK):
             block = slice(start, start + _BLOCK)
-            exact[block] = (self.take(places[block]).astype(np.float64) * query.astype(np.float64)).sum(axis=1)
+            products = self.take(places[block]).astype(np.float64)
+            products *= query.astype(np.float64)
+            exact[block] = products.sum(axis=1)
         order = np.argsort(-exact, kind="stable")[:k]
         return picked[order], exact[order].astype(np.float32)
 
@@ -91,14 +95,14 @@ class Matrix:
         import numpy as np
 
         dots = _dots() if self.count >= ROUNDED else None
-        count, slack = (k, _SLACK) if dots is None else (min(4 * k + _SPARE, total), 0.0)
+        count, slack = (k, _SLACK) if dots is None else (min(2 * k + _SPARE, total), 0.0)
         if dots is not None:
             for part in self._parts:
                 part.rounded()
         rough = self._scores(query, _exact if dots is None else dots)
         if rows is not None:
             rough = rough[rows]
-        return np.flatnonzero(rough >= np.partition(rough, total - count)[total - count] - slack)
+        return np.flatnonzero(rough >= _least_of_best(rough, count) - slack)
 
     def _scores(self, query: NDArray[np.float32], score: Score) -> NDArray[np.float32]:
         import numpy as np
@@ -170,6 +174,18 @@ def rounded(rows: NDArray[np.float32]) -> tuple[NDArray[np.int8], NDArray[np.flo
     return codes, scales
 
 
+def _least_of_best(scores: NDArray[np.float32], count: int) -> np.float32:
+    """A score that at least `count` of the scores reach, and few others."""
+    import numpy as np
+
+    blocks = len(scores) // _WIDE
+    if count * _RARE <= blocks:  # then few blocks have two of the best, and theirs are compared instead of all
+        best = scores[: blocks * _WIDE].reshape(blocks, _WIDE).max(axis=1)
+        scores = np.concatenate((best, scores[blocks * _WIDE :]))
+    least: np.float32 = np.partition(scores, len(scores) - count)[len(scores) - count]
+    return least
+
+
 def _exact(part: _Part, query: NDArray[np.float32]) -> NDArray[np.float32]:
     import numpy as np
 
@@ -189,7 +205,9 @@ def _dots() -> Score | None:
 
     def dots(part: _Part, query: NDArray[np.float32]) -> NDArray[np.float32]:
         codes, scales = part.rounded()
-        scores: NDArray[np.float32] = np.asarray(cdist(codes, rounded(query[None])[0], metric="dot"))[:, 0] * scales
+        products = np.asarray(cdist(codes, rounded(query[None])[0], metric="dot", out_dtype="f32"))
+        scores: NDArray[np.float32] = products[:, 0]
+        scores *= scales
         return scores
 
     return dots

@@ -20,7 +20,6 @@ from seasoned.protocols import Embedder
 from seasoned.store import lessons as lesson_table
 from seasoned.store import mapped, schema
 from seasoned.store.body import clean_text, from_body
-from seasoned.store.database import chunks
 from seasoned.store.lessons import Of
 from seasoned.store.matrix import Matrix
 from seasoned.store.vectors import digest, embed, recomputed
@@ -35,6 +34,7 @@ if TYPE_CHECKING:
 _SAVED_AT = 16  # a file is written anew once it lacks a 16th of the vectors, so that a new process embeds few
 _FEW = 1_000  # but not for fewer
 _SPARE = 2  # times as many are looked at first as are wanted, since some have another kind or status
+_MOST = 500  # places in one statement
 _BLOCK = 16_384  # rows written at once
 _Count = Annotated[int, Field(ge=0, lt=2**62)]
 _ABOUT = TypeAdapter(tuple[_Count, _Count, tuple[str, _Count, str], list[_Count]])
@@ -108,10 +108,13 @@ class Scanned:
 
     def _found(self, scored: dict[int, float], k: int, tests: dict[str, Any]) -> list[tuple[Lesson, float]]:
         """The best k lessons of these places that pass the tests, best first; of equals, the older first."""
+        places, rows = sorted(scored, key=lambda seq: (-scored[seq], seq)), list[Any]()
         with self._db._read() as connection:
-            parts = [connection.execute(_FOUND, {**tests, "places": part}) for part in chunks(list(scored))]
-            rows = sorted((row for part in parts for row in part), key=lambda row: (-scored[row.seq], row.seq))[:k]
-        return [(from_body(Lesson, row.body, f"the lesson {row.id}"), scored[row.seq]) for row in rows]
+            while places and len(rows) < k:  # few fail the tests, so the next k are seldom needed
+                part, places = places[: min(k, _MOST)], places[min(k, _MOST) :]
+                passed = connection.execute(_FOUND, {**tests, "places": part}).all()
+                rows += sorted(passed, key=lambda row: (-scored[row.seq], row.seq))
+        return [(from_body(Lesson, row.body, f"the lesson {row.id}"), scored[row.seq]) for row in rows[:k]]
 
     def _vectors(self, lessons: Sequence[Lesson], of: Of, embedder: Embedder) -> NDArray[np.float32]:
         """The vectors of lessons: stored ones, or new ones, which are stored, shape (n, dim)."""

@@ -7,7 +7,7 @@ dropping an episode deletes its trajectory, so that none counts twice.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -73,7 +73,7 @@ def revise(db: Database, trajectory: Trajectory, *, relearn: bool) -> None:
 def get(db: Database, trajectory_ids: Sequence[str]) -> list[Trajectory]:
     """The trajectories with these ids, in the order of the ids."""
     names = [clean_text(i) for i in trajectory_ids]
-    stored = {t.id: t for part in chunks(names) for t in read(db, select(_t.id, _t.body).where(_t.id.in_(part)))}
+    stored = {t.id: t for part in chunks(names) for t in read(db, _STORED, {"ids": part})}
     return [stored[i] for i in names if i in stored]
 
 
@@ -175,8 +175,8 @@ def drop(db: Database, connection: Connection, run_id: str, keys: Sequence[str])
     return delete_trajectories(connection, [row.id for row in rows])
 
 
-def read(db: Database, query: Select[tuple[str, str]]) -> list[Trajectory]:
+def read(db: Database, query: Select[Any], values: Mapping[str, Any] | None = None) -> list[Trajectory]:
     """The trajectories that a query for ids and bodies returns."""
     with db._read() as connection:
-        rows = connection.execute(query).all()
+        rows = connection.execute(query, values).all()
     return [from_body(Trajectory, row.body, f"the trajectory {row.id}") for row in rows]

@@ -7,18 +7,20 @@ with its trajectory.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
-from sqlalchemy import ColumnElement, exists, select
+from sqlalchemy import ColumnElement, Select, bindparam, exists, select
 
 from seasoned.store import schema
 from seasoned.store.body import clean_text
 from seasoned.store.database import Database, chunks
-from seasoned.store.learned import is_new
+from seasoned.store.learned import IS_NEW
 from seasoned.store.trajectories import read
 from seasoned.types import Trajectory, now
 
 _t, _l, _w = schema.trajectories.c, schema.learned.c, schema.waiting.c
+_ALL = 2**62
 
 
 class Wait(NamedTuple):
@@ -30,20 +32,27 @@ class Wait(NamedTuple):
 
 def pending(db: Database, scope: str, method: str, way: str | None, limit: int | None) -> list[Trajectory]:
     """Trajectories of a scope that a method has neither learned from nor tried in this way (None: ignore ways)."""
-    tests = is_new(scope, method)
+    values = {"of": clean_text(scope), "by": clean_text(method), "most": _ALL if limit is None else limit}
+    return read(db, _pending(way), values)
+
+
+@lru_cache(maxsize=16)
+def _pending(way: str | None) -> Select[tuple[str, str]]:
+    tests = IS_NEW
     if way is not None:
-        row = select(_w.method).where(_w.trajectory_id == _t.id, _w.method == clean_text(method), _tried(way))
+        row = select(_w.method).where(_w.trajectory_id == _t.id, _w.method == bindparam("by"), _tried(way))
         tests = *tests, ~exists(row)
-    page = select(_t.seq).where(*tests).order_by(_t.seq).limit(limit)
-    return read(db, select(_t.id, _t.body).where(_t.seq.in_(page)).order_by(_t.seq))
+    page = select(_t.seq).where(*tests).order_by(_t.seq).limit(bindparam("most"))
+    return select(_t.id, _t.body).where(_t.seq.in_(page)).order_by(_t.seq)
 
 
 def waits(db: Database, scope: str, method: str) -> list[Wait]:
     """The waiting attempts of a scope for a method, in order of insertion."""
     joined = schema.waiting.join(schema.trajectories, _w.trajectory_id == _t.id)
-    query = select(_t.id, _w.why).select_from(joined).where(*is_new(scope, method), _w.method == clean_text(method))
+    query = select(_t.id, _w.why).select_from(joined).where(*IS_NEW, _w.method == bindparam("by")).order_by(_t.seq)
     with db._read() as connection:
-        return [Wait(row.id, row.why) for row in connection.execute(query.order_by(_t.seq))]
+        rows = connection.execute(query, {"of": clean_text(scope), "by": clean_text(method)})
+        return [Wait(row.id, row.why) for row in rows]
 
 
 def let_wait(db: Database, method: str, reasons: Mapping[str, str], way: str) -> None:
