@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Literal
 
 from seasoned.agents.dialogue import offered
@@ -55,8 +56,7 @@ class Direct:
 
     def preamble(self) -> list[Message]:
         """Instruction and examples as a conversation."""
-        system = render_prompt("seasoned.agents", "direct.j2", instruction=self.instruction, style=self.style)
-        messages: list[Message] = [{"role": "system", "content": system}]
+        messages: list[Message] = [{"role": "system", "content": _system_prompt(self.instruction, self.style)}]
         for example in self.examples if self.style != "zero-shot" else ():
             thought = f"{example.reasoning or example.thought}\nAnswer: " if self.style == "cot" else ""
             messages.append({"role": "user", "content": offered(example.question, example.choices)})
@@ -70,3 +70,8 @@ class Direct:
         choices = info.get("choices")
         answer = recorder.answer(self.llm, choices, max_tokens=self.max_tokens, temperature=self.temperature)
         return "", answer
+
+
+@lru_cache(maxsize=64)
+def _system_prompt(instruction: str, style: str) -> str:
+    return render_prompt("seasoned.agents", "direct.j2", instruction=instruction, style=style)

@@ -40,11 +40,13 @@ class HashingEmbedder(UnitRows):
     def _vectors(self, texts: list[str]) -> NDArray[np.float32]:
         import numpy as np
 
-        vectors = np.zeros((len(texts), self.dim), dtype=np.float32)
-        for row, text in zip(vectors, texts, strict=True):
+        vectors = np.empty((len(texts), self.dim), dtype=np.float32)
+        for place, text in enumerate(texts):
+            row = [0.0] * self.dim  # faster than numbers one by one in an array
             for feature, weight in _features(text):
                 number = zlib.crc32(feature.encode("utf-8"))
                 row[(number >> 1) % self.dim] += weight if number & 1 else -weight
+            vectors[place] = row
         return vectors
 
 

@@ -13,6 +13,7 @@ import math
 import re
 import time
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from seasoned.endpoint import OPENAI_URL, Endpoint, said_in
@@ -211,7 +212,7 @@ class OpenAIChat:
             try:
                 raw = client.chat.completions.with_raw_response.create(**request)
             except openai.OpenAIError as error:
-                refused = refused_parameter(error, {**request, **request["extra_body"]})
+                refused = refused_parameter(error, request["extra_body"])
                 if refused is not None:
                     where = self._endpoint.where
                     log.warning("%s does not support %s for %s: it is left out", where, refused, self.name)
@@ -231,23 +232,22 @@ class OpenAIChat:
 
     def _request(self, messages: list[Message], form: dict[str, Any] | None, options: dict[str, Any]) -> dict[str, Any]:
         prompt = [{**message, "content": storable(message["content"])} for message in messages]
-        request: dict[str, Any] = {"model": self.name, "messages": []}
+        body: dict[str, Any] = {"messages": prompt}
         for name, value in options.items():
             if value is not None and name not in self._refused:
-                request[name] = value
+                body[name] = value
             elif value is not None and name == "max_tokens":
-                request["max_completion_tokens"] = value
-        # The SDK checks each message against all its types, which takes longer than sending it; `extra_body` is sent
-        # unchecked.
-        tools: dict[str, Any] = {name: request.pop(name) for name in ("tools", "tool_choice") if name in request}
-        extra: dict[str, Any] = {"messages": prompt, **tools, **self._extra_body}
+                body["max_completion_tokens"] = value
+        body |= self._extra_body
         if form is not None and form["type"] == FORM:
-            extra[FORM] = form[FORM]
+            body[FORM] = form[FORM]
             if form["odds"]:
-                extra |= {"logprobs": True, "top_logprobs": _ODDS}
+                body |= {"logprobs": True, "top_logprobs": _ODDS}
         elif form is not None:
-            request["response_format"] = form
-        return {**request, "extra_body": extra}
+            body["response_format"] = form
+        # The SDK checks a request against all its types, which takes longer than sending it; `extra_body` is not
+        # checked.
+        return {"model": self.name, "messages": [], "extra_body": body}
 
     def _reply(self, content: bytes, seconds: float) -> Reply:
         body = read_body(content)
@@ -384,11 +384,22 @@ def cost(
 
     A server of no vendor in the price list, such as one on this machine, has no prices; `base_url` None is OpenAI's.
     """
+    address = base_url or OPENAI_URL
+    return _cost(model, address, prompt_tokens, cached_tokens, completion_tokens) if _priced(model, address) else None
+
+
+@lru_cache(maxsize=256)
+def _priced(model: str, address: str) -> bool:
+    """Whether the price list has the model; a list without it takes long to search."""
+    return _cost(model, address, 1, 0, 1) is not None
+
+
+def _cost(model: str, address: str, prompt: int, cached: int, completion: int) -> float | None:
     try:
         from genai_prices import Usage, calc_price
 
-        used = Usage(input_tokens=prompt_tokens, cache_read_tokens=cached_tokens, output_tokens=completion_tokens)
-        return float(calc_price(used, model, provider_api_url=base_url or OPENAI_URL).total_price)
+        used = Usage(input_tokens=prompt, cache_read_tokens=cached, output_tokens=completion)
+        return float(calc_price(used, model, provider_api_url=address).total_price)
     except Exception:  # a price that cannot be found must not stop a run
         return None
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import inspect
 import json
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
 from seasoned.llm.calls import Tool, json_object, make_call, split_calls
@@ -33,11 +33,19 @@ def chat_of(llm: LLM) -> Callable[..., Reply]:
 
 def takes_tools(llm: LLM) -> bool:
     """Whether a model's `chat` has the argument `tools`, by name or among `ChatOptions`."""
+    of_class = getattr(llm.chat, "__func__", None)
+    return _takes_tools(llm.chat) if of_class is None else _class_takes_tools(of_class)
+
+
+def _takes_tools(chat: Callable[..., Reply]) -> bool:
     try:
-        parameters = inspect.signature(llm.chat).parameters
+        parameters = inspect.signature(chat).parameters
     except (TypeError, ValueError):
         return False
     return "tools" in parameters or any("ChatOptions" in str(each.annotation) for each in parameters.values())
+
+
+_class_takes_tools = lru_cache(maxsize=256)(_takes_tools)  # it is asked at every call of a model
 
 
 def ask_in_words(

@@ -164,7 +164,7 @@ class _Turn:
     """A method's turn at the rest of one side; results go into `result`, ids of lessons into `written`.
 
     `refused` are attempts tried one by one whose requests the server refused: they are to blame only if it answered
-    others.
+    others. `more` is whether attempts may be left after the present batch.
     """
 
     method: Method
@@ -176,13 +176,15 @@ class _Turn:
     way: str | None = ""
     refused: dict[str, LLMError] = field(default_factory=dict)
     tried: set[str] = field(default_factory=set)
+    more: bool = True
 
     def learn(self) -> None:
         """Learn from the rest in batches; the attempts of a failed batch are tried one by one."""
         self.side.store.mark_begun(self.side.experience, self.name)
         try:
-            while batch := self._next(BATCH):
+            while self.more and (batch := self._next(BATCH)):
                 if not self._learn_from(batch):
+                    self.more = True  # the others of the batch
                     of_batch = {trajectory.id for trajectory in batch}
                     while (one := self._next(1)) and one[0].id in of_batch:
                         self._learn_from(one)
@@ -205,6 +207,7 @@ class _Turn:
             trajectories = pending(store, experience, self.name, self.way, most + len(passed))
             batch = [trajectory for trajectory in trajectories if trajectory.id not in passed][:most]
             self.side.guard = self._guard(batch, purges)
+            self.more = len(batch) == most
             if not batch:
                 return []
             self.keep()
@@ -213,7 +216,9 @@ class _Turn:
             equals: dict[str, list[Trajectory]] = {}
             for attempt in batch:
                 equals.setdefault(attempt_key(attempt), []).append(attempt)
-            if single := [first for first, *others in equals.values() if not self._settle(first, others)]:
+            single = [first for first, *others in equals.values() if not self._settle(first, others)]
+            self.more |= len(single) < len(batch)
+            if single:
                 return single
         return []
 
@@ -269,7 +274,8 @@ class _Turn:
             self._wait(skipped)
             self._mark([name for name in ids if name not in skipped])
         except _Gone:
-            self._mark_begun()  # the rest of the batch comes again, with the next one
+            self._mark_begun()
+            self.more = True  # the rest of the batch comes again
         except (ParseError, ContextLengthError, RequestError) as error:
             if len(batch) > 1:
                 self._mark_begun()

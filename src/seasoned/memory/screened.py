@@ -15,14 +15,14 @@ from seasoned.errors import ConfigError, StoreError
 from seasoned.memory.equals import Words, near_ones, unite, with_another, with_same_words
 from seasoned.memory.holdout import drop_counts
 from seasoned.pool import ExperiencePool, Who
-from seasoned.pool.lineage import alone, trust_in
+from seasoned.pool.lineage import alone
 from seasoned.pool.state import LessonsSeen
 from seasoned.protocols import Embedder
 from seasoned.store.lessons import Of, quarantined
 from seasoned.store.sql import Store
 from seasoned.traces.conversation import said as spoken
 from seasoned.trust import Mask, flags, mask, mask_value
-from seasoned.trust.lineage import OBSERVED, UNTRUSTED, Trust
+from seasoned.trust.lineage import OBSERVED, UNTRUSTED, Trust, lesson_trust
 from seasoned.types import Block, Guidance, Lesson, LessonKind, LessonStatus, Trajectory
 
 MAX_LESSON = 10_000
@@ -181,14 +181,15 @@ class ScreenedPool(ExperiencePool):
         """Why a lesson is trusted too little to be recalled, in the form of `data["flags"]`."""
         if self.trust <= Trust.PAGE:
             return []
-        if unconfirmed := alone(self, lesson):
+        sources = self.store.get_trajectories(lesson.sources)
+        if unconfirmed := alone(self, lesson, sources):
             stored = self.store.get_lesson(lesson.id)
             read = alone(self, stored) if stored is not None and stored.status == "active" else None
             # The released words may be written again; new ones may not.
             if read is None or set(unconfirmed.words) - set(read.words) or set(unconfirmed.runs) - set(read.runs):
                 return [OBSERVED]
         bare = lesson.model_copy(update={"data": _without_flags(lesson.data)})
-        return [UNTRUSTED] if trust_in(self.store, [bare])[lesson.id] < self.trust else []
+        return [UNTRUSTED] if lesson_trust(bare, sources) < self.trust else []
 
     def reconsider(self) -> list[Lesson]:
         """Release lessons that waited only for a second source and have one now; return them as stored."""

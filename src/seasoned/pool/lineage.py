@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from seasoned.trust.lineage import OBSERVED, Alone, Observations, Trust, lesson_trust, observed_alone
-from seasoned.types import Lesson
+from seasoned.types import Lesson, Trajectory
 
 if TYPE_CHECKING:
     from seasoned.pool import ExperiencePool
@@ -31,9 +31,13 @@ def trust_in(store: Store, lessons: Sequence[Lesson]) -> dict[str, Trust]:
     }
 
 
-def alone(pool: ExperiencePool, lesson: Lesson) -> Alone:
-    """The part of a lesson that comes only from observations and that no other attempt of the pool confirms."""
-    unconfirmed = observed_alone(lesson, pool.store.get_trajectories(list(lesson.sources)))
+def alone(pool: ExperiencePool, lesson: Lesson, sources: Sequence[Trajectory] | None = None) -> Alone:
+    """The part of a lesson that comes only from observations and that no other attempt of the pool confirms.
+
+    Its `sources` are read if they are not given.
+    """
+    known = pool.store.get_trajectories(lesson.sources) if sources is None else sources
+    unconfirmed = observed_alone(lesson, known)
     return unconfirmed.without(pool.collected(Observations)) if unconfirmed else unconfirmed
 
 

@@ -57,7 +57,7 @@ class Database:
         self._pid = os.getpid()
         self._closed = False
         self._local = threading.local()
-        self._upserts: dict[Table, Insert] = {}
+        self._upserts: dict[tuple[Table, tuple[str, ...]], Insert] = {}
         self._turn = threading.RLock()  # this process's writers wait here, more fairly than in SQLite
         self._engine = connections(url, timeout)
         # A statement is a transaction of its own, without statements to begin and end one.
@@ -208,12 +208,16 @@ class Database:
         return postgresql.insert(table)
 
     def _upsert(self, table: Table, keys: tuple[str, ...], columns: tuple[str, ...]) -> Insert:
-        """An insert that, if a row has the same keys, replaces these columns of it; made once."""
-        made = self._upserts.get(table)
+        """An insert that, if a row has the same keys, replaces these columns of it, if any; made once."""
+        made = self._upserts.get((table, columns))
         if made is None:
             insert = self._insert(table)
-            fresh = {name: insert.excluded[name] for name in columns}
-            made = self._upserts[table] = insert.on_conflict_do_update(index_elements=keys, set_=fresh)
+            if columns:
+                fresh = {name: insert.excluded[name] for name in columns}
+                made = insert.on_conflict_do_update(index_elements=keys, set_=fresh)
+            else:
+                made = insert.on_conflict_do_nothing(index_elements=keys)
+            self._upserts[table, columns] = made
         return made
 
     def _keep_scopes(self, connection: Connection, scopes: Sequence[str]) -> None:

@@ -75,4 +75,4 @@ def row(scope: str, key: str, reply: Reply) -> dict[str, Any]:
 
 def _write(db: Database, rows: list[dict[str, Any]]) -> None:
     with db._write(durable=True) as connection:
-        connection.execute(db._insert(schema.journal).on_conflict_do_nothing(), rows)
+        connection.execute(db._upsert(schema.journal, ("scope", "key"), ()), rows)

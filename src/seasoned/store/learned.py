@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 
-from sqlalchemy import ColumnElement, bindparam, exists, literal, select, update
+from sqlalchemy import ColumnElement, bindparam, exists, literal, select
 
 from seasoned.store import schema
 from seasoned.store.body import clean_text
@@ -57,8 +57,7 @@ def take_lease(db: Database, name: str, holder: str, seconds: float) -> bool:
     """Take or renew a lease for this many seconds; False if another holder has it."""
     name, holder, present = clean_text(name), clean_text(holder), time.time()
     row = {"name": name, "holder": holder, "until": present + seconds}
+    free = (_e.holder == holder) | (_e.until < present)
+    take = db._insert(schema.leases).values(row).on_conflict_do_update(index_elements=["name"], set_=row, where=free)
     with db._write() as connection:
-        connection.execute(db._insert(schema.leases).values(row).on_conflict_do_nothing())
-        free = (_e.holder == holder) | (_e.until < present)
-        result = connection.execute(update(schema.leases).where(_e.name == name, free).values(row))
-        return result.rowcount == 1
+        return connection.execute(take).rowcount == 1
