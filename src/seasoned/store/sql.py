@@ -38,6 +38,8 @@ __all__ = ["Change", "Difference", "RunRow", "Snapshot", "Store", "TaskText"]
 
 _t, _l, _u = schema.trajectories.c, schema.lessons.c, schema.lesson_uses.c
 _s, _e, _j, _m = schema.snapshots.c, schema.leases.c, schema.journal.c, schema.marks.c
+_COUNT = select(func.count()).where(_t.scope.in_(bindparam("scopes", expanding=True)))
+_COUNT_AT_TASK = _COUNT.where(_t.task_id == bindparam("task"))
 _CHANGES = select(schema.scopes.c.change, schema.scopes.c.purges).where(schema.scopes.c.scope == bindparam("of"))
 
 
@@ -114,10 +116,11 @@ class Store(Database):
 
     def count_trajectories(self, scopes: Sequence[str], task_id: str | None = None) -> int:
         """The number of attempts in these scopes, at all tasks or one."""
-        tests = equal((_t.task_id, None if task_id is None else short_name(task_id)))
-        query = select(func.count()).where(_t.scope.in_(map(clean_text, scopes)), *tests)
+        values: dict[str, Any] = {"scopes": [clean_text(scope) for scope in scopes]}
+        if task_id is not None:
+            values["task"] = clean_text(short_name(task_id))
         with self._read() as connection:
-            return int(connection.execute(query).scalar_one())
+            return int(connection.execute(_COUNT if task_id is None else _COUNT_AT_TASK, values).scalar_one())
 
     save_episode = trajectory_table.save_episode
     episodes = trajectory_table.episodes
