@@ -77,8 +77,9 @@ def _again(memory: Memory, size: int, target: float, sizes: Sizes) -> Figure:
     number = count()
 
     def work() -> None:
-        memory.add(f"When customer {next(number)} asks for a refund: look the order up first.")
-        memory.recall("refund order 17")
+        turn = next(number)
+        memory.add(f"When customer {turn} asks for a refund: look the order up first.")
+        memory.recall(f"refund order {turn}")
 
     return Figure(f"Memory (erl): add one among {size:,}, then recall", seconds(work, sizes.repeats), target=target)
 
