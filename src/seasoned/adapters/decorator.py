@@ -26,20 +26,14 @@ _ADDED = ("guidance", "attempt")
 def remembering(
     where: Where, *, check: Check | None = None, task: Callable[..., str] | None = None, agent: str = ""
 ) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Give a function a memory: `@remembering(memory)`. It may be a coroutine function.
+    """Give a function a memory: `@remembering(memory)`. It may be a coroutine function, but no generator.
 
     A parameter `guidance` of the function gets the recalled text. A parameter `attempt` gets the attempt, so that the
     function can record its own steps; otherwise the call is one step, with its result or error as the observation.
 
-    Args:
-        where: a memory, or an attempt that the calls are steps of.
-        check: takes the attempt, or the task and the result, and returns the outcome; see `memory.checks`.
-        task: takes the arguments and returns the task's text. Default: the only argument if it is a string, otherwise
-            the call as source text.
-        agent: the agent's name, for the record; default: the function's name.
-
-    Raises:
-        ConfigError: when an argument has the wrong type or value, or the function is a generator.
+    `task` takes the arguments and returns the task's text; by default, that is the only argument if it is a string,
+    otherwise the call as source text. The agent's default name is the function's. See `seasoned.adapters` for the
+    other arguments.
     """
     checked(where, check)
 

@@ -55,12 +55,7 @@ class Tape:
     def __init__(
         self, read: Callable[[Sequence[Any]], Said], end: Callable[[Said, BaseException | None], None]
     ) -> None:
-        """Begin to record a reply.
-
-        Args:
-            read: reads the parts.
-            end: gets the parts as read, and the error that ended the reply, if any.
-        """
+        """Begin to record a reply: `end` gets the parts as read, and the error that ended the reply, if any."""
         self.parts: list[Any] = []
         self.over = False
         self._read, self._end = read, end

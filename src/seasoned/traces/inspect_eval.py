@@ -18,20 +18,8 @@ from typing import IO, Any, cast
 
 from seasoned.errors import DataError, MissingExtraError
 from seasoned.traces.conversation import answer_of, chat, read_turns, steps_of, task_of
-from seasoned.traces.source import (
-    MAX_REPEATED,
-    NOTHING_DONE,
-    Log,
-    Problem,
-    date,
-    load,
-    make,
-    number,
-    repeats,
-    texts,
-    usage,
-    verdict,
-)
+from seasoned.traces.source import MAX_REPEATED, NOTHING_DONE, Log, Problem
+from seasoned.traces.source import date, load, make, number, repeats, texts, usage, verdict
 from seasoned.types import Outcome, Trajectory, Usage
 
 MAX_ENTRY = 64 * 1024 * 1024
