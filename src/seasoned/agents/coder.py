@@ -13,9 +13,7 @@ from typing import Any
 
 from seasoned.agents.react import ended, reward
 from seasoned.agents.recorder import Recorder, attempt
-from seasoned.agents.tools import CALL_TOKENS
-from seasoned.llm.calls import Tool
-from seasoned.llm.structured import closed_object
+from seasoned.agents.tools import CALL_TOKENS, text_tool
 from seasoned.llm.tools import calling, result, with_calls
 from seasoned.protocols import LLM, Advise, Environment
 from seasoned.replies.calls import check_call
@@ -27,14 +25,9 @@ RIGHT = "Right."
 NOTED = "Note in one line what to remember of one of the functions for other tasks. Begin with its name and a colon."
 
 
-def _tool(name: str, description: str, argument: str, what: str) -> Tool:
-    parameters = closed_object({argument: {"type": "string", "description": what}})
-    return {"name": name, "description": description, "parameters": parameters}
-
-
 TOOLS = (
-    _tool("write", "Hands in the function.", "program", "the whole function, as Python"),
-    _tool("look", "Calls a function once and tells what it gives.", "call", "a call, such as name(3)"),
+    text_tool("write", "Hands in the function.", "program", "the whole function, as Python"),
+    text_tool("look", "Calls a function once and tells what it gives.", "call", "a call, such as name(3)"),
 )
 """The tools of the native style; a call reaches the environment as the text that a model without tools writes."""
 
