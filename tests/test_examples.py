@@ -44,7 +44,7 @@ STARTS_OVER = ("is_it_helping.py", "facts_of_my_library.py")  # deletes what it 
 
 
 @pytest.fixture
-def run(tmp_path, monkeypatch, capsys):
+def run(tmp_path, monkeypatch, capsys, without_figures):
     """Runs an example in this process, which has the libraries already, and returns what it prints."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(EXAMPLES)

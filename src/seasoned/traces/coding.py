@@ -99,7 +99,7 @@ def command_of(step: Step) -> str:
 def failed(step: Step) -> bool | None:
     """Whether a step's command failed, by its exit code or the output of tests; None if unknown."""
     tail = step.observation[-_TAIL_CHARS:]
-    exit_code = _EXIT_CODE.search(step.observation[:_COMMAND_CHARS]) or next(iter(_EXIT_CODE.finditer(tail)), None)
+    exit_code = _EXIT_CODE.search(step.observation[:_COMMAND_CHARS]) or _EXIT_CODE.search(tail)
     if exit_code is not None:
         return int(exit_code[1]) != 0
     if _TESTS_FAILED.search(tail):
