@@ -152,8 +152,6 @@ class _Reader:
             inner, end_of_key = self.text[start.opener + 1 : close], close + 1
         if start.name != "NOTE":
             return Command(start.name, "", inner.strip()), end_of_key
-        if close is None:
-            return _note(inner), end_of_key
         separator = _AFTER_KEY.match(self.scan, end_of_key)
         after = separator.end() if separator else end_of_key
         value, end = self._value(after, reach_down=bool(separator and separator["sign"]))
