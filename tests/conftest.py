@@ -6,6 +6,7 @@ import os
 import random
 import re
 import socket
+import ssl
 import sys
 import threading
 import uuid
@@ -23,6 +24,9 @@ from seasoned.store.schema import HEAD, VERSION_TABLE
 # Where the environment forbids bytecode, each process that a test starts would compile all that it imports anew.
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
+# Each client of a model would read all certificates, which takes longer than most tests; no test uses TLS.
+ssl.SSLContext.load_verify_locations = lambda *args, **options: None
 
 # How long an example takes depends on what else the machine does.
 settings.register_profile("seasoned", deadline=None)

@@ -1,8 +1,9 @@
-"""Every example runs as a user would run it: as a program, beside the others, once more, with warnings as errors."""
+"""Every example runs as a user would run it: beside the others, most of them twice, with warnings as errors."""
 
 import importlib.util
 import os
 import re
+import runpy
 import subprocess
 import sys
 from pathlib import Path
@@ -13,7 +14,7 @@ from seasoned.errors import ConfigError
 from seasoned.sandbox import find_walls
 from seasoned.store.sql import Store
 
-ROOT = Path(__file__).parents[1]
+EXAMPLES = Path(__file__).parents[1] / "examples"
 MONDAY = ["monday:  refunded", "learned: I refunded before I knew", "tuesday: refused"]
 SAYS = {
     "first_loop.py": ["before: 0 of 3", "learned: When a refund is wanted", "tuesday: True", "after: 3 of 3"],
@@ -39,27 +40,32 @@ NEEDS = {
 }
 
 
-def run(name: str, folder: Path) -> str:
-    # `src` comes first, so that what is tested is this checkout; the folder of the user's runs and data stays out.
-    environment = {key: value for key, value in os.environ.items() if not key.startswith(("SEASONED_", "OPENAI_"))}
-    environment["PYTHONPATH"] = str(ROOT / "src")
-    command = [sys.executable, "-W", "error", str(ROOT / "examples" / name)]
-    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=120)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+STARTS_OVER = ("is_it_helping.py", "facts_of_my_library.py")  # deletes what it stored, so one slow run is enough
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch, capsys, without_figures):
+    """Runs an example in this process, which has the libraries already, and returns what it prints."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(EXAMPLES)
+    modules = set(sys.modules)
+
+    def run_here(name):
+        runpy.run_path(str(EXAMPLES / name), run_name="__main__")
+        return capsys.readouterr().out
+
+    yield run_here
+    for name in {path.stem for path in EXAMPLES.glob("*.py")} & (sys.modules.keys() - modules):
+        del sys.modules[name]
 
 
 def test_every_example_is_run_here():
-    assert {path.name for path in (ROOT / "examples").glob("*.py")} == set(SAYS)
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    return tmp_path_factory.mktemp("examples")
+    assert {path.name for path in EXAMPLES.glob("*.py")} == set(SAYS)
 
 
 @pytest.mark.parametrize("name", sorted(SAYS))
-def test_example_says_what_it_should_each_time(name, folder):
+def test_example_says_what_it_should_each_time_and_fits_on_a_screen(name, run):
+    assert len((EXAMPLES / name).read_text(encoding="utf-8").splitlines()) < 60
     if name in NEEDS and importlib.util.find_spec(NEEDS[name]) is None:
         pytest.skip(f"{NEEDS[name]} is not installed")
     if name == "facts_of_my_library.py":
@@ -67,19 +73,21 @@ def test_example_says_what_it_should_each_time(name, folder):
             find_walls()
         except ConfigError as error:
             pytest.skip(str(error))
-    for said in (run(name, folder), run(name, folder)):
+    for _ in range(1 if name in STARTS_OVER else 2):
+        said = run(name)
         for words in SAYS[name]:
             assert words in said
+    if name == "own_method.py":  # what it stores is the answer alone
+        with Store("own_method.db") as store:
+            stored = {lesson.text for lesson in store.lessons(kind="insight")}
+        assert {"lamp: shelf 2", "wire: shelf 9"} < stored
+        assert all(re.fullmatch(r"\w+: shelf \d", text) for text in stored)
 
 
-@pytest.mark.parametrize("name", sorted(SAYS))
-def test_example_fits_on_a_screen(name):
-    assert len((ROOT / "examples" / name).read_text(encoding="utf-8").splitlines()) < 60
-
-
-def test_what_a_method_of_ones_own_stores_is_the_answer_alone(tmp_path):
-    run("own_method.py", tmp_path)
-    with Store(tmp_path / "own_method.db") as store:
-        stored = {lesson.text for lesson in store.lessons(kind="insight")}
-    assert {"lamp: shelf 2", "wire: shelf 9"} < stored
-    assert all(re.fullmatch(r"\w+: shelf \d", text) for text in stored)
+def test_an_example_is_a_program(tmp_path):
+    # `src` comes first, so that what is tested is this checkout.
+    environment = {**os.environ, "PYTHONPATH": str(EXAMPLES.parent / "src")}
+    command = [sys.executable, "-W", "error", str(EXAMPLES / "first_loop.py")]
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert "after: 3 of 3" in done.stdout

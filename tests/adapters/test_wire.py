@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from model_server import Play, events_of
 
@@ -15,10 +15,12 @@ names = st.sampled_from(
     ["choices", "delta", "index", "content", "tool_calls", "function", "arguments", "id", "type", "message", "role",
      "item", "response", "output", "finish_reason", "error", "content_block", "partial_json", "text", "stop_reason"]
 )  # fmt: skip
-values = st.recursive(scalars, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(names, inner, max_size=4))
+values = st.recursive(
+    scalars, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(names, inner, max_size=4), max_leaves=15
+)
 
 
-@given(st.lists(values, max_size=5), st.sampled_from(list(FORMS.values())))
+@given(st.lists(values, max_size=3), st.sampled_from(list(FORMS.values())))
 def test_no_events_raise(events, form):
     as_bytes = [f"data: {json.dumps(event)}\n\n".encode() for event in events]
     for parts in (events, as_bytes):
@@ -43,6 +45,7 @@ def test_no_body_and_no_request_raises(value, form):
 
 
 @pytest.mark.parametrize("name", FORMS)
+@settings(max_examples=40)
 @given(data=st.data(), text=st.none() | st.text(min_size=1, max_size=12), calls=st.integers(0, 2))
 def test_a_stream_says_what_its_reply_says_wherever_it_is_cut(name, data, text, calls):
     play = Play()

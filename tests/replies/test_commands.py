@@ -1,9 +1,7 @@
 """The reader of commands: forms that models write, and whatever else they may write."""
 
-import time
-
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from seasoned.replies.commands import MAX_BARE_KEY, NAMES, RIGHT, WRONG, Command, answer_in, inert, parse, right_answer
@@ -216,30 +214,6 @@ def test_what_is_spelled_as_asked_is_read_as_written(commands: list[Command], be
 def test_prose_around_commands_changes_nothing(commands: list[Command], prose: str) -> None:
     reply = f"{prose}\n" + f"\n{prose}\n".join(map(spell, commands)) + f"\n{prose}"
     assert parse(reply) == commands
-
-
-@pytest.mark.parametrize(
-    "piece",
-    ["THINK[", "NOTE[a]:", "NOTE: \n", "[", "]", "ANSWER:", "\nANSWER[", "ANSWER: [", "NOTE[", " ", "_*`~", "END\n"],
-)
-def test_time_grows_with_the_length_and_no_faster(piece: str) -> None:
-    def seconds(size: int) -> float:
-        reply = "ANSWER: NOTE[k]:" + piece * (size // len(piece))
-        taken = []
-        for _ in range(3):
-            start = time.process_time()
-            parse(reply)
-            taken.append(time.process_time() - start)
-        return min(taken)
-
-    # Ten times the text; a quadratic reader would take a hundred times as long.
-    assert seconds(100_000) < 40 * max(seconds(10_000), 0.003)
-
-
-@settings(max_examples=20)
-@given(st.text(min_size=1, max_size=12))
-def test_a_reply_of_a_megabyte_is_read(text: str) -> None:
-    parse(text * (100_000 // len(text)))
 
 
 @given(st.text(min_size=1))

@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from seasoned.llm.structured import check_schema
@@ -172,7 +172,6 @@ values = st.recursive(
 )
 
 
-@settings(max_examples=150)
 @given(values | st.text(), st.booleans())
 def test_no_reply_raises(reply, judges):
     draft, problem = read_heuristic(reply, judges=judges)

@@ -3,7 +3,7 @@
 import time
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from seasoned.lab.methods.autoguide import read_places
@@ -57,30 +57,40 @@ PIECES = [
     "<function=search>",
     "a=1,",
     ")",
+    "ANSWER: NOTE[",
+    "NOTE[a]:",
+    "\nNOTE: \n",
+    "_*`~",
+    "END\n",
+    "Thought: a. ",
+    "# Action ",
+    ". Action ",
+    "\nAction Input",
+    '"action":{\n',
 ]
 
 
 def seconds(read, text):
-    taken = []
-    for _ in range(2):
-        start = time.process_time()
-        read(text)
-        taken.append(time.process_time() - start)
-    return min(taken)
+    start = time.process_time()
+    read(text)
+    return time.process_time() - start
+
+
+def is_quick(read, piece):
+    short, long = (seconds(read, (piece * size)[:size]) for size in (25_000, 100_000))
+    # A quadratic reader would take sixteen times as long.
+    return long < min(8 * short + 0.02, 0.25)
 
 
 @pytest.mark.parametrize("read", READERS.values(), ids=READERS)
 def test_four_times_the_text_takes_four_times_as_long(read):
     for piece in PIECES:
-        short, long = (seconds(read, (piece * size)[:size]) for size in (50_000, 200_000))
-        assert long < 8 * short + 0.05, piece  # a quadratic reader would take sixteen times as long
-        assert long < 0.5, piece  # on a quiet machine, 0.1
+        assert any(is_quick(read, piece) for _ in range(3)), piece  # again if another process took the time
 
 
 pieces = st.lists(st.sampled_from([*PIECES, "ANSWER[x]", "Thought: ", "a", ":", "]", "}", '"', "\n"]) | st.text())
 
 
-@settings(max_examples=100)
 @given(pieces.map("".join))
 def test_no_reader_raises(text):
     for read in READERS.values():

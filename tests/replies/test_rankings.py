@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from seasoned.replies.rankings import UNREAD, read_ranking
@@ -156,7 +156,6 @@ values = st.recursive(
 )
 
 
-@settings(max_examples=150)
 @given(values | st.text(), st.integers(1, 8))
 def test_no_reply_raises(reply, count):
     for given_reply in (reply, json.dumps(reply)):

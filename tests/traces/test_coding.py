@@ -199,11 +199,11 @@ json_values = st.recursive(
             max_size=5,
         )
     ),
-    max_leaves=25,
+    max_leaves=15,
 )
 
 
-@given(st.lists(json_values, max_size=8))
+@given(st.lists(json_values, max_size=4))
 def test_any_json_is_read_without_an_error(values):
     log = read_values([(f"line {n}", value) for n, value in enumerate(values)], {"source": "coding"})
     assert len(log.trajectories) <= len(values)

@@ -26,17 +26,9 @@ def remembering(where: Where, client: Client, *, check: Check | None = None, age
     """Return a copy of the client with a memory, for all of `messages` and `beta.messages`, streams included.
 
     With a memory, a run begins with a request whose last message is not a tool result, and ends with a reply that
-    calls none of your tools; the task is the user's last message.
-
-    Args:
-        where: a memory, or an attempt that all requests of this copy belong to.
-        client: an `anthropic.Anthropic` or `anthropic.AsyncAnthropic`, or a subclass.
-        check: takes the attempt, or the task and the last reply's text, and returns the outcome; see `memory.checks`.
-        agent: the agent's name, for the record.
-
-    Raises:
-        ConfigError: when an argument has the wrong type or value.
-        MissingExtraError: when the SDK is not installed.
+    calls none of your tools; the task is the user's last message, and the answer the last reply's text. The client is
+    an `anthropic.Anthropic` or `anthropic.AsyncAnthropic`, or a subclass; see `seasoned.adapters` for the other
+    arguments.
     """
     checked(where, check, "anthropic", "anthropic")
     import anthropic

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from typing import Any, ParamSpec, TypeVar, cast
 
@@ -26,20 +26,14 @@ _ADDED = ("guidance", "attempt")
 def remembering(
     where: Where, *, check: Check | None = None, task: Callable[..., str] | None = None, agent: str = ""
 ) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Give a function a memory: `@remembering(memory)`. It may be a coroutine function.
+    """Give a function a memory: `@remembering(memory)`. It may be a coroutine function, but no generator.
 
     A parameter `guidance` of the function gets the recalled text. A parameter `attempt` gets the attempt, so that the
     function can record its own steps; otherwise the call is one step, with its result or error as the observation.
 
-    Args:
-        where: a memory, or an attempt that the calls are steps of.
-        check: takes the attempt, or the task and the result, and returns the outcome; see `memory.checks`.
-        task: takes the arguments and returns the task's text. Default: the only argument if it is a string, otherwise
-            the call as source text.
-        agent: the agent's name, for the record; default: the function's name.
-
-    Raises:
-        ConfigError: when an argument has the wrong type or value, or the function is a generator.
+    `task` takes the arguments and returns the task's text; by default, that is the only argument if it is a string,
+    otherwise the call as source text. The agent's default name is the function's. See `seasoned.adapters` for the
+    other arguments.
     """
     checked(where, check)
 
@@ -47,8 +41,18 @@ def remembering(
         name = getattr(function, "__name__", type(function).__name__)
         if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
             raise ConfigError(f"{name} is a generator; record it yourself: with memory.attempt(..) as attempt")
-        start = partial(Run, where, check=check, agent=agent or name)
-        begin = partial(_begin, inspect.signature(function), name, start, task)
+        signature = inspect.signature(function)
+
+        def begin(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Run, str, dict[str, Any]]:
+            """The run, the call as a step ("" if the function records its own), and all keyword arguments."""
+            arguments = signature.bind_partial(*args, **kwargs).arguments
+            call, text = _call(name, arguments)
+            run = Run(where, task(*args, **kwargs) if task else text, check=check, agent=agent or name)
+            known = dict(zip(_ADDED, (run.guidance, run.attempt)))
+            added = {key: known[key] for key in _ADDED if key in signature.parameters and key not in arguments}
+            call = "" if "attempt" in signature.parameters else call
+            run.on_error = partial(_failed, run, call)
+            return run, call, kwargs | added
 
         @functools.wraps(function)
         def remembered(*args: Any, **kwargs: Any) -> Any:
@@ -70,25 +74,12 @@ def remembering(
     return remember
 
 
-def _begin(
-    signature: inspect.Signature,
-    name: str,
-    start: Callable[[str], Run],
-    task: Callable[..., str] | None,
-    args: tuple[Any, ...],
-    kwargs: dict[str, Any],
-) -> tuple[Run, str, dict[str, Any]]:
-    """The run of a call, the call as a step ("" if the function records its own), and its keyword arguments."""
-    arguments = signature.bind_partial(*args, **kwargs).arguments
+def _call(name: str, arguments: Mapping[str, Any]) -> tuple[str, str]:
+    """A call as source text, and the text of its task."""
     inputs = {key: value for key, value in arguments.items() if key not in (*_ADDED, "self", "cls")}
     call = f"{name}({', '.join(f'{key}={shown(value, repr)}' for key, value in inputs.items())})"
     only = next(iter(inputs.values())) if len(inputs) == 1 else None
-    run = start(task(*args, **kwargs) if task else only if isinstance(only, str) and only else call)
-    known = dict(zip(_ADDED, (run.guidance, run.attempt)))
-    added = {key: known[key] for key in _ADDED if key in signature.parameters and key not in arguments}
-    call = "" if "attempt" in signature.parameters else call
-    run.on_error = partial(_failed, run, call)
-    return run, call, kwargs | added
+    return call, only if isinstance(only, str) and only else call
 
 
 def _failed(run: Run, call: str, error: BaseException) -> None:

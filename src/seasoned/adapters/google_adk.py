@@ -31,17 +31,9 @@ def remembering(where: Where, *, check: Check | None = None, agent: str = "") ->
     """Return a plugin for an app: `App(name="shop", root_agent=clerk, plugins=[remembering(memory)])`.
 
     Each invocation of the app is a run, except live ones; the task is the user's message. If you stop reading a run at
-    an agent's final response, the run ends with that response.
-
-    Args:
-        where: a memory, or an attempt that the runs belong to.
-        check: takes the attempt, or the task and the answer (the last response's text, or a node's output if it has
-            one), and returns the outcome; see `memory.checks`.
-        agent: the agent's name, for the record; default: the name of the run's first agent.
-
-    Raises:
-        ConfigError: when an argument has the wrong type or value.
-        MissingExtraError: when ADK is not installed.
+    an agent's final response, the run ends with that response. The answer is the last response's text, or a node's
+    output if it has one; the agent's default name is that of the run's first agent. See `seasoned.adapters` for the
+    arguments.
     """
     checked(where, check, "google.adk.plugins", "google-adk")
     from google.adk.plugins import BasePlugin

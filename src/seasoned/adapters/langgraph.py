@@ -28,19 +28,10 @@ ID = "seasoned-guidance"
 def remembering(where: Where, graph: Any, *, check: Check | None = None, agent: str = "", key: str = "messages") -> Any:
     """Return a copy of a compiled graph, such as one of LangChain's `create_agent`. Each run of the copy is an attempt.
 
-    The task is the last user message of the input. The copy supports all methods of the graph: `invoke`, `stream`,
-    `batch`, `astream_events` and so on, with the same chunks.
-
-    Args:
-        where: a memory, or an attempt that the runs belong to.
-        graph: a compiled graph whose state has messages.
-        check: takes the attempt, or the task and the last message's text, and returns the outcome; see `memory.checks`.
-        agent: the agent's name, for the record; default: the graph's name.
-        key: the state's field with the messages; it needs the reducer `add_messages`, as in `MessagesState`.
-
-    Raises:
-        ConfigError: when an argument has the wrong type or value.
-        MissingExtraError: when LangGraph is not installed.
+    The task is the last user message of the input, and the answer the last message's text. The copy supports all
+    methods of the graph: `invoke`, `stream`, `batch`, `astream_events` and so on, with the same chunks. `key` is the
+    state's field with the messages; it needs the reducer `add_messages`, as in `MessagesState`. The agent's default
+    name is the graph's. See `seasoned.adapters` for the other arguments.
     """
     checked(where, check, "langgraph.pregel", "langgraph")
     from langgraph.pregel import Pregel

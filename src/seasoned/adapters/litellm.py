@@ -24,17 +24,9 @@ def remembering(
     """Return the function with a memory. It may be a coroutine function.
 
     With a memory, a run begins with a request whose last message is not a tool result, and ends with a reply that
-    calls no tool; the task is the user's last message.
-
-    Args:
-        where: a memory, or an attempt that all requests of this function belong to.
-        function: takes a model and messages as OpenAI's chat completions do, `stream=True` too, such as a method of a
-            `litellm.Router`.
-        check: takes the attempt, or the task and the last reply's text, and returns the outcome; see `memory.checks`.
-        agent: the agent's name, for the record.
-
-    Raises:
-        ConfigError: when an argument has the wrong type or value.
+    calls no tool; the task is the user's last message, and the answer the last reply's text. The function takes a model
+    and messages as OpenAI's chat completions do, `stream=True` too, such as a method of a `litellm.Router`; see
+    `seasoned.adapters` for the other arguments.
     """
     checked(where, check)
     if not callable(function):

@@ -25,17 +25,9 @@ def remembering(where: Where, client: Client, *, check: Check | None = None, age
     """Return a copy of the client with a memory, for all of `chat.completions` and `responses`, streams included.
 
     With a memory, a run begins with a request whose last message is not a tool result, and ends with a reply that
-    calls no tool; the task is the user's last message. If your agent writes observations into user messages, pass an
-    attempt instead.
-
-    Args:
-        where: a memory, or an attempt that all requests of this copy belong to.
-        client: an `openai.OpenAI` or `openai.AsyncOpenAI`, or a subclass.
-        check: takes the attempt, or the task and the last reply's text, and returns the outcome; see `memory.checks`.
-        agent: the agent's name, for the record.
-
-    Raises:
-        ConfigError: when an argument has the wrong type or value.
+    calls no tool; the task is the user's last message, and the answer the last reply's text. If your agent writes
+    observations into user messages, pass an attempt instead. The client is an `openai.OpenAI` or `openai.AsyncOpenAI`,
+    or a subclass; see `seasoned.adapters` for the other arguments.
     """
     from openai import AsyncOpenAI, OpenAI
 

@@ -25,14 +25,8 @@ if TYPE_CHECKING:
 def remembering(where: Where, *, check: Check | None = None, agent: str = "") -> RememberingRunner:
     """Return a runner to use in place of the SDK's: `remembering(memory).run_sync(agent, "refund order 17")`.
 
-    Args:
-        where: a memory, or an attempt that the runs belong to.
-        check: takes the attempt, or the task and the final output, and returns the outcome; see `memory.checks`.
-        agent: the agent's name, for the record; default: the name of the run's first agent.
-
-    Raises:
-        ConfigError: when an argument has the wrong type or value.
-        MissingExtraError: when the SDK is not installed.
+    The answer is the final output; the agent's default name is that of the run's first agent. See `seasoned.adapters`
+    for the arguments.
     """
     checked(where, check, "agents", "openai-agents")
     return RememberingRunner(where, check, agent)

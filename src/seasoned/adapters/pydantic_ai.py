@@ -20,14 +20,7 @@ if TYPE_CHECKING:
 def remembering(where: Where, *, check: Check | None = None, agent: str = "") -> AbstractCapability[Any]:
     """Return a capability for an agent or for one run: `Agent(model, capabilities=[remembering(memory)])`.
 
-    Args:
-        where: a memory, or an attempt that the runs belong to.
-        check: takes the attempt, or the task and the output, and returns the outcome; see `memory.checks`.
-        agent: the agent's name, for the record; default: the agent's own name.
-
-    Raises:
-        ConfigError: when an argument has the wrong type or value.
-        MissingExtraError: when PydanticAI is not installed.
+    The answer is the output; the agent's default name is its own. See `seasoned.adapters` for the arguments.
     """
     checked(where, check, "pydantic_ai.capabilities", "pydantic-ai", "pydantic-ai-slim")
     from pydantic_ai import DeferredToolRequests

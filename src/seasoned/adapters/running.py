@@ -44,14 +44,7 @@ class Run:
     on_error: Callable[[BaseException], None] | None = None
 
     def __init__(self, where: Where, task: str, *, check: Check | None = None, agent: str = "") -> None:
-        """Begin a run; with a memory, this recalls guidance for the task.
-
-        Args:
-            where: the first argument of `remembering`, after `checked`.
-            task: the agent's task; ignored if `where` is an attempt.
-            check: decides the outcome.
-            agent: the agent's name, for the record.
-        """
+        """Begin a run; with a memory, this recalls guidance for the task. With an attempt, the task is ignored."""
         self.own = isinstance(where, Memory)
         text = task if task.strip() else NO_TEXT  # such as a picture alone, which must not stop the agent
         self.attempt = where.attempt(text, agent=agent) if isinstance(where, Memory) else where

@@ -22,13 +22,9 @@ Posts = Mapping[str, Form]
 
 
 def remember(client: Any, talks: Talks, posts: Posts, *, later: bool) -> Any:
-    """Give a client a memory; copies of it, such as by `with_options`, have the memory too.
+    """Give a copy of the user's client a memory; copies of it, such as by `with_options`, have the memory too.
 
-    Args:
-        client: a copy of the user's client, which is changed.
-        talks: the runs that its requests belong to.
-        posts: the requests to record.
-        later: whether the client is asynchronous.
+    `talks` are the runs that its requests belong to; `later`: the client is asynchronous.
     """
     copy = client.copy
     client.post = (_posting_async if later else _posting)(client.post, talks, posts)

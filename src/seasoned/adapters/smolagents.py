@@ -23,14 +23,7 @@ Agent = TypeVar("Agent", bound="MultiStepAgent")
 def remembering(where: Where, agent: Agent, *, check: Check | None = None) -> Agent:
     """Return a copy of an agent with a memory. It can stream, and can be the managed agent of another agent.
 
-    Args:
-        where: a memory, or an attempt that the runs belong to.
-        agent: a `CodeAgent`, a `ToolCallingAgent`, or a subclass.
-        check: takes the attempt, or the task and the final answer, and returns the outcome; see `memory.checks`.
-
-    Raises:
-        ConfigError: when an argument has the wrong type or value.
-        MissingExtraError: when smolagents is not installed.
+    The agent is a `CodeAgent`, a `ToolCallingAgent`, or of a subclass; see `seasoned.adapters` for the other arguments.
     """
     checked(where, check, "smolagents", "smolagents")
     from smolagents import MultiStepAgent, RunResult

@@ -8,7 +8,7 @@ ends, breaks off or is abandoned, or when the agent sends the next request befor
 from __future__ import annotations
 
 import threading
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any
@@ -49,22 +49,17 @@ class Talk:
             yield
 
 
+@dataclass(eq=False)
 class Tape:
     """A streamed reply: raw `parts` are appended as they arrive, and read once it is `over`. Thread-safe."""
 
-    def __init__(
-        self, read: Callable[[Sequence[Any]], Said], end: Callable[[Said, BaseException | None], None]
-    ) -> None:
-        """Begin to record a reply.
-
-        Args:
-            read: reads the parts.
-            end: gets the parts as read, and the error that ended the reply, if any.
-        """
-        self.parts: list[Any] = []
-        self.over = False
-        self._read, self._end = read, end
-        self._lock = threading.Lock()
+    talks: Talks
+    form: Form
+    talk: Talk
+    before: list[Any]
+    parts: list[Any] = field(default_factory=list)
+    over: bool = False
+    lock: threading.Lock = field(default_factory=threading.Lock)
 
     def mentions(self, calls: Iterable[str]) -> bool:
         """Whether one of these ids may be in the parts so far; much faster than reading them."""
@@ -74,7 +69,7 @@ class Tape:
 
     def said(self) -> Said | None:
         """The reply so far; None if it is recorded already."""
-        return None if self.over else self._read(list(self.parts))
+        return None if self.over else self.form.read(list(self.parts))
 
     async def next_of(self, parts: AsyncIterator[Any]) -> Any:
         """The next part of a stream; if there is none, or an error, the reply is over."""
@@ -91,11 +86,13 @@ class Tape:
 
     def end(self, error: BaseException | None = None) -> None:
         """Record the reply, once: it has ended, or an error broke it off."""
-        with self._lock:
+        with self.lock:
             if self.over:
                 return
             self.over = True
-        self._end(self._read(self.parts), error)
+        self.talks.forget(self)
+        with recording(self.talk.run):
+            self.talks.end(self.talk, self.before, self.form.read(self.parts), error)
         self.parts = []
 
 
@@ -123,17 +120,15 @@ class Talks:
 
     def tape(self, form: Form, talk: Talk, before: list[Any]) -> Tape:
         """Begin to record a streamed reply, whose parts are bytes of events or of one body."""
-
-        def end(said: Said, error: BaseException | None) -> None:
-            with self._lock:
-                self._tapes.remove(tape)
-            with recording(talk.run):
-                self.end(talk, before, said, error)
-
-        tape = Tape(form.read, end)
+        tape = Tape(self, form, talk, before)
         with self._lock:
             self._tapes.append(tape)
         return tape
+
+    def forget(self, tape: Tape) -> None:
+        """Remove a tape that is over."""
+        with self._lock:
+            self._tapes.remove(tape)
 
     def end(self, talk: Talk, before: list[Any], said: Said, error: BaseException | None = None) -> None:
         """Record a reply; one that calls no tool ends its run, unless the run belongs to the caller's attempt."""

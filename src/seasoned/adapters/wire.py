@@ -49,9 +49,14 @@ class Form(ABC):
     def led(self, body: Mapping[str, Any], items: list[Any], guidance: str) -> dict[str, Any]:
         """The request with these messages, and with guidance after its instructions."""
 
-    @abstractmethod
+    def instructions(self, body: Mapping[str, Any]) -> Any:
+        """The instructions of a request in a field of their own, as text or parts; "" without such a field."""
+        return ""
+
     def heard(self, body: Mapping[str, Any]) -> list[Any]:
         """All messages of a request, with its instructions as the first."""
+        instructions = self.instructions(body)
+        return [*([{"role": "system", "content": instructions}] if instructions else ()), *self.items(body)]
 
     @abstractmethod
     def body(self, reply: Any) -> Said:
@@ -72,9 +77,6 @@ class _Chat(Form):
         elif guidance:
             items = [{"role": "system", "content": guidance}, *items]
         return {**body, "messages": items}
-
-    def heard(self, body: Mapping[str, Any]) -> list[Any]:
-        return list(body["messages"])
 
     def body(self, reply: Any) -> Said:
         message = at(reply, "choices", 0, "message")
@@ -115,16 +117,15 @@ class _Responses(Form):
 
     def led(self, body: Mapping[str, Any], items: list[Any], guidance: str) -> dict[str, Any]:
         changed = {} if isinstance(body.get("input"), str) or not items else {"input": items}
-        instructions = {"instructions": _after(_text(body.get("instructions")), guidance)} if guidance else {}
+        instructions = {"instructions": _after(self.instructions(body), guidance)} if guidance else {}
         return {**body, **changed, **instructions}
 
     def held(self, body: Mapping[str, Any]) -> dict[str, Any]:
         ids = {"reply": body.get("previous_response_id"), "conversation": body.get("conversation")}
         return {name: value for name, value in ids.items() if isinstance(value, str | dict) and value}
 
-    def heard(self, body: Mapping[str, Any]) -> list[Any]:
-        instructions = _text(body.get("instructions"))
-        return [*([{"role": "system", "content": instructions}] if instructions else ()), *self.items(body)]
+    def instructions(self, body: Mapping[str, Any]) -> Any:
+        return _text(body.get("instructions"))
 
     def body(self, reply: Any) -> Said:
         output = _dicts(at(reply, "output"))
@@ -159,18 +160,16 @@ class _Messages(Form):
     """Anthropic's messages."""
 
     def led(self, body: Mapping[str, Any], items: list[Any], guidance: str) -> dict[str, Any]:
-        system = body.get("system")
-        system = system if isinstance(system, str) else _listed(system)
-        return {**body, "messages": items, **({"system": _after(system, guidance)} if guidance else {})}
+        system = {"system": _after(self.instructions(body), guidance)} if guidance else {}
+        return {**body, "messages": items, **system}
 
     def held(self, body: Mapping[str, Any]) -> dict[str, Any]:
         name = _text(at(body.get("thread"), "previous_message_id"))
         return {"reply": name} if name else {}
 
-    def heard(self, body: Mapping[str, Any]) -> list[Any]:
+    def instructions(self, body: Mapping[str, Any]) -> Any:
         system = body.get("system")
-        system_text = system if isinstance(system, str) else _listed(system)
-        return [*([{"role": "system", "content": system_text}] if system_text else ()), *body["messages"]]
+        return system if isinstance(system, str) else _listed(system)
 
     def body(self, reply: Any) -> Said:
         content = _dicts(at(reply, "content"))

@@ -13,9 +13,7 @@ from typing import Any
 
 from seasoned.agents.react import ended, reward
 from seasoned.agents.recorder import Recorder, attempt
-from seasoned.agents.tools import CALL_TOKENS
-from seasoned.llm.calls import Tool
-from seasoned.llm.structured import closed_object
+from seasoned.agents.tools import CALL_TOKENS, text_tool
 from seasoned.llm.tools import calling, result, with_calls
 from seasoned.protocols import LLM, Advise, Environment
 from seasoned.replies.calls import check_call
@@ -27,14 +25,9 @@ RIGHT = "Right."
 NOTED = "Note in one line what to remember of one of the functions for other tasks. Begin with its name and a colon."
 
 
-def _tool(name: str, description: str, argument: str, what: str) -> Tool:
-    parameters = closed_object({argument: {"type": "string", "description": what}})
-    return {"name": name, "description": description, "parameters": parameters}
-
-
 TOOLS = (
-    _tool("write", "Hands in the function.", "program", "the whole function, as Python"),
-    _tool("look", "Calls a function once and tells what it gives.", "call", "a call, such as name(3)"),
+    text_tool("write", "Hands in the function.", "program", "the whole function, as Python"),
+    text_tool("look", "Calls a function once and tells what it gives.", "call", "a call, such as name(3)"),
 )
 """The tools of the native style; a call reaches the environment as the text that a model without tools writes."""
 
@@ -51,7 +44,6 @@ class Coder:
         max_steps: the most programs and probes of an attempt.
         program_tokens: the longest reply.
         notes: write a note after an attempt whose verdict is shown (for ExpNote).
-        asks: ask for guidance again after an error, for the functions that the draft uses.
         tests: the most tests that the agent writes before its first draft; the environment runs the drafts on them.
         native: call `TOOLS`; otherwise, programs and probes are text.
     """
@@ -64,7 +56,6 @@ class Coder:
     temperature: float = 0.0
     shots: int = 2
     notes: bool = False
-    asks: bool = True
     tests: int = 0
     native: bool = False
     prompt_tokens: int | None = None
@@ -87,7 +78,7 @@ class Coder:
                 recorder.meta["verdict"] = str(verdict)
             return outcome
 
-        return attempt(self.name, task, env, guidance, body, advise if self.asks else None)
+        return attempt(self.name, task, env, guidance, body, advise)
 
     def preamble(self, examples: Sequence[Trajectory]) -> list[Message]:
         """Instruction and examples as a conversation, with the last judged program of each example."""
@@ -123,8 +114,7 @@ class Coder:
                 self._note(recorder, observation, call)
                 return ended(recorder)
             self._tell(recorder, observation, call)
-            if self.asks:
-                self._advised(recorder)
+            self._advised(recorder)
         return Outcome(success=False, reward=reward(recorder), reason="step_limit")
 
     def _test(self, recorder: Recorder) -> bool:
@@ -167,10 +157,10 @@ class Coder:
             recorder.messages.append(result(call, observation))
 
     def _advised(self, recorder: Recorder) -> None:
-        """Show newly recalled guidance that was not shown before."""
+        """Show newly recalled guidance, for the functions that the draft uses."""
         text = recorder.guidance.text
-        blocks = recorder.advised().blocks
-        if news := [entry.text for block in blocks for entry in block.entries if entry.text not in text]:
+        entries = (entry for block in recorder.advised().blocks for entry in block.entries)
+        if news := [entry.text for entry in entries if entry.text not in text]:
             recorder.say("user", "\n".join(news))
 
     def _note(self, recorder: Recorder, observation: str, call: ToolCall | None) -> None:

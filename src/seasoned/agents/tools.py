@@ -24,11 +24,15 @@ from seasoned.types import Guidance, Message, Outcome, Step, Task, ToolCall, Tra
 NO_CALL = "That was no call of a tool. Call one of the tools."
 ONE_AT_A_TIME = "This was not done: call one tool at a time."
 TOO_LATE = "This was not done: it had ended before."
-ACT = {
-    "name": "act",
-    "description": "Does one action.",
-    "parameters": closed_object({"action": {"type": "string", "description": "the action, on one line"}}),
-}
+
+
+def text_tool(name: str, description: str, argument: str, what: str) -> Tool:
+    """A tool with one argument, a text; `what` describes it."""
+    parameters = closed_object({argument: {"type": "string", "description": what}})
+    return {"name": name, "description": description, "parameters": parameters}
+
+
+ACT = text_tool("act", "Does one action.", "action", "the action, on one line")
 """The tool for environments that offer none: an action as text."""
 
 CALL_TOKENS = 64

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
 
@@ -49,7 +50,6 @@ _AFTER_KEY = re.compile(r"[ \t*_`]{0,8}(?P<sign>:|=|->|→|-)?[ \t]{0,8}")
 _KEY_ENDS = re.compile(r":|=|->|→")
 _BRACKETS = re.compile(r"[\[\]()]")
 _BLANK = re.compile(r"\s*")
-_CLOSERS = {"[": "]", "(": ")"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +126,7 @@ class _Reader:
         end = starts[MOST].at if len(starts) > MOST else len(text)
         self.text, self.scan = text[:end], scan[:end]
         self.barriers = sorted(place for place in barriers if place < end)
-        self.closers = self._match_brackets() if self.starts else {}
+        self.closers = _closers(self.scan, self.barriers) if self.starts else {}
         self.line_end = -1
 
     def read(self) -> list[Command]:
@@ -152,8 +152,6 @@ class _Reader:
             inner, end_of_key = self.text[start.opener + 1 : close], close + 1
         if start.name != "NOTE":
             return Command(start.name, "", inner.strip()), end_of_key
-        if close is None:
-            return _note(inner), end_of_key
         separator = _AFTER_KEY.match(self.scan, end_of_key)
         after = separator.end() if separator else end_of_key
         value, end = self._value(after, reach_down=bool(separator and separator["sign"]))
@@ -190,24 +188,22 @@ class _Reader:
         i = bisect_left(self.places, position)
         return self.places[i] if i < len(self.places) else len(self.scan)
 
-    def _match_brackets(self) -> dict[int, int]:
-        """Map opening to closing positions; no pair extends over a line that begins with a command."""
-        pairs: dict[int, int] = {}
-        stacks: dict[str, list[int]] = {"[": [], "(": []}
-        barriers = iter([*self.barriers, len(self.scan) + 1])
-        barrier = next(barriers)
-        for m in _BRACKETS.finditer(self.scan):
-            place, sign = m.start(), m.group()
-            while place >= barrier:
-                barrier = next(barriers)
-                stacks = {"[": [], "(": []}
-            if sign in stacks:
-                stacks[sign].append(place)
-                continue
-            stack = stacks["[" if sign == _CLOSERS["["] else "("]
-            if stack:
-                pairs[stack.pop()] = place
-        return pairs
+
+def _closers(scan: str, barriers: Sequence[int] = ()) -> dict[int, int]:
+    """Map opening to closing positions of brackets; no pair extends over one of the barriers."""
+    pairs: dict[int, int] = {}
+    stacks: dict[str, list[int]] = {"[": [], "(": []}
+    remaining = [*reversed(barriers)]
+    for m in _BRACKETS.finditer(scan):
+        place, sign = m.start(), m.group()
+        while remaining and place >= remaining[-1]:
+            remaining.pop()
+            stacks = {"[": [], "(": []}
+        if sign in stacks:
+            stacks[sign].append(place)
+        elif stack := stacks["[" if sign == "]" else "("]:
+            pairs[stack.pop()] = place
+    return pairs
 
 
 def _start(m: re.Match[str]) -> _Start:
@@ -235,12 +231,7 @@ def _note(inner: str) -> Command:
 
 def _closing(text: str) -> int:
     """The position where the bracket that opens `text` closes; -1 if there is none or it never closes."""
-    depth = 0
-    for m in _BRACKETS.finditer(text.translate(_TO_ASCII)):
-        depth += {"[": 1, "]": -1}.get(m.group(), 0)
-        if depth == 0 and m.group() == "]":
-            return m.start()
-    return -1
+    return _closers(text.translate(_TO_ASCII)).get(0, -1)
 
 
 def _unwrap(text: str) -> str:

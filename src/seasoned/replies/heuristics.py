@@ -105,19 +105,11 @@ def read_heuristic(
 ) -> tuple[Draft | None, str]:
     """Read a heuristic from a JSON value, or from text with JSON or labelled lines in it.
 
-    A missing trigger is taken from an action of the form "When X, do Y".
-
-    Args:
-        reply: what the model wrote; untrusted.
-        judges: whether the reply must have a verdict.
-        example: the example in the prompt.
-        begins: the words with which the action must begin, in any case.
-        prompt: the prompt's text.
-        attempt: the attempt as the prompt shows it; if it has no word "agent", a heuristic about an agent only says
-            what was done in the attempt.
-        chars: the most characters of each part; with a `rationale`, the form is the paper's.
-        filters: whether to drop what small models write instead of a heuristic: sentences and examples of the prompt,
-            the attempt's outcome, what the agent did.
+    A missing trigger is taken from an action of the form "When X, do Y". With `judges`, the reply must have a verdict;
+    the action must begin with the words of `begins`, in any case. `chars` are the most characters of each part; with a
+    `rationale`, the form is the paper's. Unless `filters` is False, what small models write instead of a heuristic is
+    dropped: sentences of the `prompt` and the `example` in it, the outcome of the attempt, and what its agent did: a
+    heuristic about an agent where the `attempt`, as the prompt shows it, has no word "agent".
 
     Returns:
         The heuristic or None, and a sentence on the problem or "".

@@ -119,8 +119,16 @@ def read_operations(reply: Any, insights: Sequence[Item], longest: int = INSIGHT
             return Parsed((), (f"the reply has no operation: {shorten(prompt_line(text), 200)!r}",))
     else:
         raw, unread = _entries(value, 2 * longest)
-    parsed = _resolve_all(raw, insights)
-    return replace(parsed, problems=(*unread, *parsed.problems))
+    operations: list[Operation] = []
+    problems = unread
+    for place, each in enumerate(raw):
+        if len(operations) == 2 * MOST:  # so many are enough to fill `MOST`
+            problems.append(f"only {MOST} operations of a reply count, and {len(raw) - place} more are passed over")
+            break
+        operation, problem = _resolve(each, insights)
+        operations += [operation] if operation else []
+        problems += [problem] if problem else []
+    return Parsed(tuple(operations), tuple(problems))
 
 
 def _entries(value: Any, limit: int) -> tuple[list[Operation], list[str]]:
@@ -193,19 +201,6 @@ def _bare(text: str, limit: int) -> str:
     for mark in ("**", "`"):  # one half of a pair; the other half was before the text
         text = text.strip(mark) if text.count(mark) % 2 else text
     return text.strip()
-
-
-def _resolve_all(raw: Sequence[Operation], insights: Sequence[Item]) -> Parsed:
-    operations: list[Operation] = []
-    problems: list[str] = []
-    for place, each in enumerate(raw):
-        if len(operations) == 2 * MOST:  # so many are enough to fill `MOST`
-            problems.append(f"only {MOST} operations of a reply count, and {len(raw) - place} more are passed over")
-            break
-        operation, problem = _resolve(each, insights)
-        operations += [operation] if operation else []
-        problems += [problem] if problem else []
-    return Parsed(tuple(operations), tuple(problems))
 
 
 def _resolve(raw: Operation, insights: Sequence[Item]) -> tuple[Operation | None, str]:

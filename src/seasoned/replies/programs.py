@@ -9,7 +9,8 @@ import re
 
 from seasoned.text import LIMIT, without_thinking
 
-_FENCE = re.compile(r"^[ \t]{0,8}(?:`{3,}|~{3,})[ \t]{0,4}([\w+-]{0,20})[ \t]*$", re.MULTILINE)
+_FENCE = r"^[ \t]{0,8}(?:`{3,}|~{3,})[ \t]{0,4}"
+_BLOCK = re.compile(rf"{_FENCE}([\w+-]{{0,20}})[ \t]*$(.*?)(?:{_FENCE}[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
 _CODE = re.compile(r"^(?:def |class |import |from |async def |@|[A-Za-z_]\w{0,60} = |>>> )", re.MULTILINE)
 _PYTHON = frozenset({"", "python", "py", "python3", "pycon"})
 
@@ -48,15 +49,6 @@ def probe_lines(text: str) -> str:
 
 
 def _fenced(text: str) -> list[str]:
-    fences = list(_FENCE.finditer(text))
-    parts: list[str] = []
-    place = 0
-    while place < len(fences):
-        begin = fences[place]
-        end = next((m for m in fences[place + 1 :] if not m[1]), None)
-        stop = end.start() if end else len(text)
-        inner = text[begin.end() + 1 : stop].rstrip()
-        if begin[1].lower() in _PYTHON and inner.strip():
-            parts.append(inner)
-        place = fences.index(end) + 1 if end else len(fences)
-    return parts
+    """The fenced Python blocks that are not empty; a fence that never closes ends with the text."""
+    blocks = ((block[1].lower(), block[2][1:].rstrip()) for block in _BLOCK.finditer(text))
+    return [inner for language, inner in blocks if language in _PYTHON and inner.strip()]

@@ -12,6 +12,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import dropwhile
 from typing import Any
 
 from seasoned.traces.conversation import Turn, answer_of, chat, read_message, read_turns, steps_of
@@ -69,10 +70,8 @@ def read(values: Iterable[tuple[str, Any]], source: Mapping[str, Any]) -> Log:
     log, seen = Log(), Counter[str]()
     session: list[tuple[str, Any]] = []
     for place, value in values:
-        if isinstance(value, dict) and isinstance(value.get("trajectory"), list):
-            log.take(place, _swe, value, {**source, "place": place}, seen)
-        elif isinstance(value, dict) and isinstance(value.get("messages"), list):
-            log.take(place, _mini, value, {**source, "place": place}, seen)
+        if isinstance(value, dict) and any(isinstance(value.get(name), list) for name in ("trajectory", "messages")):
+            log.take(place, _saved, value, {**source, "place": place}, seen)
         else:
             session.append((place, value))
     others = len(log.trajectories)
@@ -100,7 +99,7 @@ def command_of(step: Step) -> str:
 def failed(step: Step) -> bool | None:
     """Whether a step's command failed, by its exit code or the output of tests; None if unknown."""
     tail = step.observation[-_TAIL_CHARS:]
-    exit_code = _EXIT_CODE.search(step.observation[:_COMMAND_CHARS]) or next(iter(_EXIT_CODE.finditer(tail)), None)
+    exit_code = _EXIT_CODE.search(step.observation[:_COMMAND_CHARS]) or _EXIT_CODE.search(tail)
     if exit_code is not None:
         return int(exit_code[1]) != 0
     if _TESTS_FAILED.search(tail):
@@ -185,33 +184,23 @@ def ended(steps: Sequence[Step], answer: str = "") -> Outcome:
     return Outcome(reason="answered" if answer else "unfinished", answer=answer)
 
 
-def _mini(value: Mapping[str, Any], meta: Mapping[str, Any], seen: Counter[str]) -> Trajectory | str:
-    """Read mini-swe-agent: one conversation; the first user message is the task, the others are observations."""
-    turns = read_turns(value["messages"])
+def _saved(value: Mapping[str, Any], meta: Mapping[str, Any], seen: Counter[str]) -> Trajectory | str:
+    """Read a file of SWE-agent, which has a list of steps beside the conversation, or of mini-swe-agent.
+
+    The first user message is the task. In mini-swe-agent's conversation, the others are observations.
+    """
+    is_swe = isinstance(value.get("trajectory"), list)
+    turns = read_turns(value.get("history" if is_swe else "messages"))
     task = next(iter(_requests_in(turns)), "")
-    first_reply = next((place for place, turn in enumerate(turns) if turn.role == "assistant"), len(turns))
-    steps = steps_of(turns[first_reply:])
-    return _trajectory(task, steps, value, meta, turns, seen) if task and steps else "no task or no reply in it"
-
-
-def _swe(value: Mapping[str, Any], meta: Mapping[str, Any], seen: Counter[str]) -> Trajectory | str:
-    """Read SWE-agent: a list of steps and the conversation."""
-    raw = [step for step in value["trajectory"] if isinstance(step, dict)]
-    names = ("thought", "action", "observation")
-    steps = [Step(**{name: texts(step.get(name)) for name in names}) for step in raw]
-    turns = read_turns(value.get("history"))
-    task = next(iter(_requests_in(turns)), "") or texts(value.get("problem_statement"))
-    return _trajectory(task, steps, value, meta, turns, seen) if task and steps else "no task or no steps in it"
-
-
-def _trajectory(
-    task: str,
-    steps: Sequence[Step],
-    value: Mapping[str, Any],
-    meta: Mapping[str, Any],
-    turns: Sequence[Turn],
-    seen: Counter[str],
-) -> Trajectory:
+    if is_swe:
+        task = task or texts(value.get("problem_statement"))
+        raw_steps = [step for step in value["trajectory"] if isinstance(step, dict)]
+        names = ("thought", "action", "observation")
+        steps = [Step(**{name: texts(step.get(name)) for name in names}) for step in raw_steps]
+    else:
+        steps = steps_of(dropwhile(lambda turn: turn.role != "assistant", turns))
+    if not (task and steps):
+        return "no task or no steps in it"
     info = value["info"] if isinstance(value.get("info"), dict) else {}
     outcome, status = ended(steps, texts(info.get("submission"))[:_TAIL_CHARS]), texts(info.get("exit_status"))
     if outcome.success is None and status and "submit" not in status.casefold():

@@ -182,14 +182,14 @@ def steps_of(turns: Iterable[Turn]) -> list[Step]:
     step.
     """
     steps: list[list[str]] = []
-    calls_by_place: dict[int, Call] = {}
+    calls: dict[int, ToolCall] = {}  # by the place of the step
     waiting: dict[str, int] = {}  # calls without a result: their id, and the place of the step
     is_reply = False
     for turn in turns:
         if turn.role == "assistant":
             thought = steps.pop()[0] if steps and not any(steps[-1][1:]) else ""
             for place, call in enumerate(turn.calls, len(steps)):
-                calls_by_place[place] = call
+                calls[place] = call.call()
                 waiting[call.id if call.id and call.id not in waiting else f"#{place}"] = place
             steps += _turn_steps(turn, thought)
             is_reply = not turn.calls
@@ -203,7 +203,6 @@ def steps_of(turns: Iterable[Turn]) -> list[Step]:
                 steps.append(["", "", ""])
             text = _OBSERVATION.sub("", turn.text, count=1) if _OBSERVATION.match(turn.text) else turn.text
             steps[place][2] = "\n".join(filter(None, (steps[place][2], text)))
-    calls = {place: call.call() for place, call in calls_by_place.items()}
     return [
         Step(thought=thought, action=action, observation=seen, call=calls.get(place))
         for place, (thought, action, seen) in enumerate(steps)

@@ -32,7 +32,7 @@ from seasoned.traces.source import (
     usage,
     verdict,
 )
-from seasoned.types import Outcome, Trajectory, Usage
+from seasoned.types import Outcome, Trajectory
 
 MAX_ENTRY = 64 * 1024 * 1024
 """The most bytes of one unpacked sample; a larger one is refused."""
@@ -183,7 +183,7 @@ def _sample(sample: Any, about: Any, meta: Mapping[str, Any], seen: Counter[str]
         benchmark=benchmark,
         agent=model,
         messages=chat(turns),
-        usage=_usage(sample.get("model_usage")),
+        usage=usage(_dicts(sample.get("model_usage")), "input_tokens", "output_tokens", calls=0),  # of all models
         created=next(filter(None, map(date, times)), ""),
         occurrence=repeats(seen, task, [step.model_dump() for step in steps], outcome.model_dump()),
         meta={**meta, "trial": int(epoch) - 1, "scores": _scores(sample), "target": texts(sample.get("target"))},
@@ -239,8 +239,3 @@ def _outcome(sample: Mapping[str, Any], answer: str) -> Outcome:
 
 def _dicts(value: Any) -> list[dict[str, Any]]:
     return [item for item in value.values() if isinstance(item, dict)] if isinstance(value, dict) else []
-
-
-def _usage(raw: Any) -> Usage:
-    """The tokens of all models together."""
-    return usage(_dicts(raw), "input_tokens", "output_tokens", calls=0)

@@ -12,12 +12,12 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
 from seasoned.traces.conversation import Turn, answer_of, chat, read_turns, steps_of, task_of
-from seasoned.traces.source import Log, Problem, date, load, make, number, texts, usage, verdict
+from seasoned.traces.source import Log, Problem, load, make, number, texts, usage, verdict
 from seasoned.types import Outcome, Trajectory
 
 _WRAPPERS = ("invoke_agent", "invoke_workflow", "create_agent")
@@ -30,6 +30,9 @@ _INPUT_TOKENS = "gen_ai.usage.input_tokens"
 _FLAT = re.compile(r"gen_ai\.(?P<side>prompt|completion)\.(?P<place>\d{1,6})\.(?P<rest>[\w.]{1,80})")
 _TOOL = re.compile(r"tool_calls\.(?P<place>\d{1,4})\.(?P<name>id|name|arguments)")
 _ROLES = ("system", "user", "assistant", "tool")
+_LOGS = ("logRecords", "log_records")
+_NESTED = ("resourceSpans", "resource_spans", "scopeSpans", "scope_spans", "instrumentationLibrarySpans", "spans",
+           "resourceLogs", "resource_logs", "scopeLogs", "scope_logs", *_LOGS)  # fmt: skip
 
 Event = tuple[str, dict[str, Any], Any]
 """Name, attributes and body."""
@@ -37,16 +40,16 @@ Event = tuple[str, dict[str, Any], Any]
 
 @dataclass
 class Span:
-    """The fields of a span that are used here. Times are in nanoseconds."""
+    """The fields of a span that are used here, or a log record as a span with one event. Times are in nanoseconds."""
 
     trace: str
     id: str
-    parent: str
-    name: str
     start: int
     attributes: dict[str, Any]
+    events: list[Event]
+    parent: str = ""
     failed: str = ""
-    events: list[Event] = field(default_factory=list)
+    is_log: bool = False
 
     @property
     def operation(self) -> str:
@@ -58,26 +61,23 @@ def read(values: Iterable[tuple[str, Any]], source: Mapping[str, Any]) -> Log:
     """The attempts in the JSON values of a file, as `source.json_values` gives them; `source` is for their meta."""
     log = Log()
     spans: list[Span] = []
-    logs: list[Span] = []
     places: dict[str, str] = {}
     for place, value in values:
         try:
-            spans_here, logs_here = list(_spans(value)), list(_logs(value))
+            found = list(_spans(value))
         except RecursionError:
-            spans_here, logs_here = [], []
-        if not spans_here and not logs_here:
+            found = []
+        if not found:
             log.problems.append(Problem(place, "no spans in it"))
-        for span in (*spans_here, *logs_here):
+        for span in found:
             places.setdefault(span.trace, place)
-        spans += spans_here
-        logs += logs_here
-    spans = _joined(spans, logs)
+        spans += found
     traces: dict[str, list[Span]] = {}
-    for span in sorted(spans, key=lambda span: span.start):
+    for span in sorted(_joined(spans), key=lambda span: span.start):
         traces.setdefault(span.trace, []).append(span)
-    for trace in places:
-        meta = {**source, "place": places[trace], "source_trace": trace}
-        log.take(f"{places[trace]}, trace {trace[:32]}", _attempt, traces[trace], meta)
+    for trace, place in places.items():
+        meta = {**source, "place": place, "source_trace": trace}
+        log.take(f"{place}, trace {trace[:32]}", _attempt, traces[trace], meta)
     return log
 
 
@@ -158,76 +158,71 @@ def _outcome(spans: Sequence[Span], answer: str) -> Outcome:
     return Outcome(success=success, reward=reward, reason=reason, answer=answer)
 
 
-def _joined(spans: Iterable[Span], logs: Iterable[Span]) -> list[Span]:
+def _joined(spans: Iterable[Span]) -> list[Span]:
     """The spans, each with its events from the log records; events of a missing span become a span of their own."""
     owners: dict[tuple[str, str], Span] = {}
-    for span in (*spans, *logs):
+    for span in sorted(spans, key=lambda span: span.is_log):
         owner = owners.setdefault((span.trace, span.id), span)
         if owner is not span:
             owner.events += span.events
     return list(owners.values())
 
 
-def _lists(value: Any, *names: str) -> Iterator[Any]:
-    """The items of the first list that a value has under one of the names."""
-    if isinstance(value, dict):
-        yield from next((value[name] for name in names if isinstance(value.get(name), list)), ())
+def _spans(value: Any, is_log: bool = False) -> Iterator[Span]:
+    """The spans and log records in OTLP's nested form or in a list under `spans`, or the value itself if it is one."""
+    if not isinstance(value, dict):
+        return
+    for name in _NESTED:
+        for item in _list(value, name):
+            yield from _spans(item, name in _LOGS)
+    if trace := _identity(value, "trace"):
+        yield _log_span(value, trace) if is_log else _span(value, trace)
 
 
-def _spans(value: Any) -> Iterator[Span]:
-    """The spans in OTLP's nested form or in a list under `spans`, or the value itself if it is a span."""
-    for resource in _lists(value, "resourceSpans", "resource_spans"):
-        for scope in _lists(resource, "scopeSpans", "scope_spans", "instrumentationLibrarySpans"):
-            yield from _spans(scope)
-    for span in _lists(value, "spans"):
-        yield from _spans(span)
-    if isinstance(value, dict) and (trace := _identity(value, "trace")):
-        status = value.get("status")
-        code = texts(status.get("code", status.get("status_code")) if isinstance(status, dict) else status)
-        message = texts(status.get("message", status.get("description"))) if isinstance(status, dict) else ""
-        failed = code.upper().endswith("ERROR") or code == "2"
-        parent = texts(value.get("parentSpanId") or value.get("parent_span_id") or value.get("parent_id"))
-        start = next((value[n] for n in ("startTimeUnixNano", "start_time_unix_nano", "start_time") if value.get(n)), 0)
-        yield Span(
-            trace,
-            _identity(value, "span"),
-            parent.removeprefix("0x"),
-            texts(value.get("name")),
-            _nanoseconds(start),
-            attributes_of(value.get("attributes")),
-            failed=(message or "the root span ended in an error") if failed else "",
-            events=[
-                (_event_name(event), attributes_of(event.get("attributes")), any_value(event.get("body")))
-                for event in _lists(value, "events")
-                if isinstance(event, dict)
-            ],
-        )
+def _span(value: Mapping[str, Any], trace: str) -> Span:
+    status = value.get("status")
+    code, message = status, None
+    if isinstance(status, dict):
+        code, message = _first(status, "code", "status_code"), _first(status, "message", "description")
+    failed = texts(code).upper().endswith("ERROR") or texts(code) == "2"
+    return Span(
+        trace,
+        _identity(value, "span"),
+        _nanoseconds(_first(value, "startTimeUnixNano", "start_time_unix_nano", "start_time")),
+        attributes_of(value.get("attributes")),
+        [_event(event) for event in _list(value, "events") if isinstance(event, dict)],
+        parent=texts(_first(value, "parentSpanId", "parent_span_id", "parent_id")).removeprefix("0x"),
+        failed=(texts(message) or "the root span ended in an error") if failed else "",
+    )
 
 
-def _logs(value: Any) -> Iterator[Span]:
-    """Each log record of OTLP's nested form, as a span with this one event."""
-    for resource in _lists(value, "resourceLogs", "resource_logs"):
-        for scope in _lists(resource, "scopeLogs", "scope_logs"):
-            for record in _lists(scope, "logRecords", "log_records"):
-                if isinstance(record, dict) and (trace := _identity(record, "trace")):
-                    attributes = attributes_of(record.get("attributes"))
-                    name = _event_name(record) or texts(attributes.get("event.name"))
-                    event = (name, attributes, any_value(record.get("body")))
-                    start = next((record[n] for n in ("timeUnixNano", "observedTimeUnixNano") if record.get(n)), 0)
-                    yield Span(
-                        trace, _identity(record, "span"), "", "", _nanoseconds(start), attributes, events=[event]
-                    )
+def _log_span(record: Mapping[str, Any], trace: str) -> Span:
+    name, attributes, body = _event(record)
+    event = (name or texts(attributes.get("event.name")), attributes, body)
+    start = _nanoseconds(_first(record, "timeUnixNano", "observedTimeUnixNano"))
+    return Span(trace, _identity(record, "span"), start, attributes, [event], is_log=True)
 
 
-def _event_name(event: Mapping[str, Any]) -> str:
-    return texts(event.get("eventName") or event.get("event_name") or event.get("name"))
+def _event(raw: Mapping[str, Any]) -> Event:
+    name = texts(_first(raw, "eventName", "event_name", "name"))
+    return name, attributes_of(raw.get("attributes")), any_value(raw.get("body"))
+
+
+def _list(value: Any, name: str) -> list[Any]:
+    items = value.get(name) if isinstance(value, dict) else None
+    return items if isinstance(items, list) else []
+
+
+def _first(value: Mapping[str, Any], *names: str) -> Any:
+    """The first field with one of these names that is not empty."""
+    return next((value[name] for name in names if value.get(name)), None)
 
 
 def _identity(value: Mapping[str, Any], what: str) -> str:
     context = value.get("context")
     holders = (value, context if isinstance(context, dict) else {})
-    identity = next((p[n] for p in holders for n in (f"{what}Id", f"{what}_id") if p.get(n)), "")
-    return texts(identity).removeprefix("0x")
+    found = (_first(holder, f"{what}Id", f"{what}_id") for holder in holders)
+    return texts(next(filter(None, found), "")).removeprefix("0x")
 
 
 def attributes_of(raw: Any, depth: int = _MAX_DEPTH) -> dict[str, Any]:
@@ -250,8 +245,8 @@ def any_value(raw: Any, depth: int = _MAX_DEPTH) -> Any:
     if name in ("stringvalue", "doublevalue", "boolvalue", "bytesvalue"):
         return value
     if name == "arrayvalue":
-        return [any_value(item, depth - 1) for item in _lists(value, "values")]
-    return attributes_of(list(_lists(value, "values")), depth - 1) if name == "kvlistvalue" else raw
+        return [any_value(item, depth - 1) for item in _list(value, "values")]
+    return attributes_of(_list(value, "values"), depth - 1) if name == "kvlistvalue" else raw
 
 
 def _nanoseconds(raw: Any) -> int:
@@ -267,7 +262,8 @@ def _nanoseconds(raw: Any) -> int:
 
 def _time(nanoseconds: int) -> str:
     try:
-        return date(datetime.fromtimestamp(nanoseconds / 1e9, UTC).isoformat()) if nanoseconds > 0 else ""
+        time = datetime.fromtimestamp(nanoseconds / 1e9, UTC)
+        return time.isoformat(timespec="milliseconds") if nanoseconds > 0 else ""
     except (ValueError, OverflowError, OSError):
         return ""
 

@@ -36,10 +36,7 @@ _EXAMPLE_ENDS = frozenset(("resume", "task", "environment", "section", "memory")
 _QUOTE_ENDS = frozenset(("question", "context", "gold", "trial", "environment", "section", "ruler"))
 _RESET_ENDS = frozenset(("perhaps task", "environment", "section"))
 _PROMPT_PARTS = frozenset(("again", "skip", "resume", "task"))
-_KIND_IF_FITTING = {"perhaps tally": "statistic", "perhaps score": "score", "perhaps task": "question",
-                    "perhaps question": "question", "perhaps heading": "heading", "perhaps goal": "goal",
-                    "perhaps reflection": "reflection", "status": "status", "prompt": "prompt", "again": "again",
-                    "skip": "skip", "statistic": "statistic"}  # fmt: skip
+_MEANINGS = {"perhaps tally": "statistic", "perhaps task": "question"}  # of other kinds: what follows `perhaps`
 _REMARKS = frozenset(("memory", "prompt", "gold", "info", "status", "score"))
 _THOUGHT, _ACTION, _OBSERVATION = range(3)
 
@@ -137,10 +134,9 @@ class _Reader:
         if kind == "ruler" or (kind == "blank" and self.held):
             self.held.append(text)
             return
-        if self.held:
-            if kind not in _HEADERS and self.into is not None and not (attempt and attempt.over):
-                self.into.extend(self.held)
-            self.held = []
+        if kind not in _HEADERS and self.into is not None and not (attempt and attempt.over):
+            self.into.extend(self.held)
+        self.held = []
         if attempt is not None and kind in ("thought", "action") and self._is_quoted(attempt, line.number):
             attempt.after.clear()  # blank lines
             self.into, self.skipping = None, _QUOTE_ENDS
@@ -156,18 +152,16 @@ class _Reader:
         """The kind of a line in its context, which turns some kinds into plain text."""
         attempt, after, blank, rest = self.open, self.ahead, self.blank, line.rest
         over, steps = attempt is None or attempt.over, attempt is not None and bool(attempt.steps)
-        if line.kind == "action" and is_reset(line, after):
+        if is_reset(line, after):
             return "reset"
         if line.kind == "text" and after.follows == "perhaps goal" and over:
             return "goal" if attempt is None or blank or not attempt.after else "text"
-        if line.kind not in _KIND_IF_FITTING:
-            return line.kind
         goes_on = attempt is not None and (after.step if attempt.labelled else after.command)
         is_last = " " in rest and (over or after.follows in ("ruler", ""))
         in_observation = (
             attempt is not None and attempt.labelled and steps and self.into is attempt.steps[-1][_OBSERVATION]
         )
-        fits = {
+        fits = {  # other kinds always do
             # a page may say `Status: OK`; logs write `STATUS`
             "status": verdict(rest.split(" ")[0]) is not None and not (in_observation and "STATUS" not in text),
             "prompt": attempt is not None and not attempt.labelled,
@@ -184,7 +178,8 @@ class _Reader:
             "perhaps goal": over,
             "perhaps reflection": over and attempt is not None,
         }
-        return _KIND_IF_FITTING[line.kind] if fits[line.kind] else "text"
+        meaning = _MEANINGS.get(line.kind, line.kind.removeprefix("perhaps "))
+        return meaning if fits.get(line.kind, True) else "text"
 
     def _begin(self, environment: int = -1) -> Attempt:
         self._close()

@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -102,7 +103,7 @@ def json_values(raw: bytes) -> tuple[list[tuple[str, Any]], list[Problem]]:
     value, fault = load(text)
     if not fault:
         values = [("line 1", value)]
-    elif any(not load(line)[1] for _, line, _ in _first_lines(raw)):
+    elif _has_values_on_lines(raw):
         for number, line, why in lines(raw):
             value, fault = (None, why) if why else load(line)
             if fault and (why or line.strip()):
@@ -128,14 +129,9 @@ def load(text: str) -> tuple[Any, str]:
         return None, f"not JSON ({str(error)[:80]})"
 
 
-def _first_lines(raw: bytes) -> Iterator[tuple[int, str, str]]:
-    seen = 0
-    for number, line, why in lines(raw):
-        if line[:1] in ("{", "["):
-            yield number, line, why
-        seen += bool(line.strip())
-        if seen >= _SAMPLE_LINES:
-            return
+def _has_values_on_lines(raw: bytes) -> bool:
+    first = islice((line for _, line, _ in lines(raw) if line.strip()), _SAMPLE_LINES)
+    return any(line[0] in "{[" and not load(line)[1] for line in first)
 
 
 def _items(place: str, value: Any) -> Iterator[tuple[str, Any]]:
@@ -187,16 +183,17 @@ def number(value: Any) -> float | None:
     return parsed if math.isfinite(parsed) else None
 
 
-_YES = frozenset(("true", "yes", "pass", "passed", "success", "succeeded", "successful", "correct", "c", "ok", "won"))
-_NO = frozenset(("false", "no", "fail", "failed", "failure", "incorrect", "i", "wrong", "lost", "n"))
+_YES = ("true", "yes", "pass", "passed", "success", "succeeded", "successful", "correct", "c", "ok", "won")
+_NO = ("false", "no", "fail", "failed", "failure", "incorrect", "i", "wrong", "lost", "n")
+_WORDS = dict.fromkeys(_YES, True) | dict.fromkeys(_NO, False)
 
 
 def verdict(value: Any) -> bool | None:
     """The success that a value means: a boolean, a number from 0 to 1 (only 1 is success), or a word such as "pass"."""
     if isinstance(value, bool):
         return value
-    if isinstance(value, str) and value.strip().casefold() in _YES | _NO:
-        return value.strip().casefold() in _YES
+    if isinstance(value, str) and (word := value.strip().casefold()) in _WORDS:
+        return _WORDS[word]
     grade = number(value)
     return grade >= 1.0 if grade is not None and 0.0 <= grade <= 1.0 else None
 
@@ -240,9 +237,9 @@ def make(
 ) -> Trajectory:
     """Make a trajectory whose id depends on its content, not on the file or the time of reading.
 
-    `meta` has its source, and other fields of the log. `task_id` is the log's name for the task, or ""
-    (`seasoned.traces.read` makes one from the text). `created` is in ISO 8601, or "" for now. `occurrence`
-    distinguishes identical attempts: how many come before this one in the file, or the log's name for it.
+    `meta` has its source, and other fields of the log. Without a `task_id`, `seasoned.traces.read` makes one from the
+    text; without a time in `created`, it is now. `occurrence` distinguishes identical attempts: how many come before
+    this one in the file, or the log's name for it.
     """
     # Ids must stay the same as before steps had calls and messages had more than text.
     raw_steps = [step.model_dump(exclude={"call"}) for step in steps]
