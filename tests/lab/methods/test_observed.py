@@ -2,7 +2,7 @@
 
 import pytest
 
-from seasoned.lab.methods.observed import Observed
+from seasoned.lab.methods.given import Observed
 from seasoned.methods.expnote import ExpNote
 from seasoned.pool import ExperiencePool
 from seasoned.store.sql import Store

@@ -45,9 +45,9 @@ Score = Callable[[str, Mapping[str, Any]], Scored]
 class AnswerEnvironment:
     """One case at a time: the question, commands until the answer, and in training a few turns for notes.
 
-    The first ANSWER in an action counts, even an empty one. The text after it is ignored, because it was written
-    without the feedback. With `reveal`, the feedback names the right answer, and `note_turns` more actions follow
-    unless END ends them. After `max_turns` without an answer the case ends, and counts as wrong.
+    The first ANSWER in an action counts, even an empty one; the text after it was written without the feedback, and is
+    ignored. With `reveal`, the feedback names the right answer, and up to `note_turns` actions follow until END. After
+    `max_turns` without an answer the case ends, and counts as wrong.
     """
 
     score: Score
@@ -82,11 +82,10 @@ class AnswerEnvironment:
         if answer is not None:
             return self._scored(self._task, answer)
         observation = _observe(commands)
-        info: dict[str, Any] = {} if observation == OK else {"invalid": True}
         truncated = self._turns >= self.max_turns
         if truncated:
             self._task = None
-        return observation, 0.0, False, truncated, info
+        return observation, 0.0, False, truncated, {} if observation == OK else {"invalid": True}
 
     def close(self) -> None:
         """End the case, if one is open. May be called again."""
@@ -94,12 +93,10 @@ class AnswerEnvironment:
 
     def _scored(self, task: Task, text: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
         scored = self.score(text, task.data)
-        terminated = not self.reveal or self.note_turns <= 0
-        observation = ""
-        if self.reveal:
-            words = UNKNOWN if scored.success is None else RIGHT if scored.success else WRONG
-            observation = words.format(answer=task.data.get("answer", ""))
+        words = UNKNOWN if scored.success is None else RIGHT if scored.success else WRONG
+        observation = words.format(answer=task.data.get("answer", "")) if self.reveal else ""
         self._answered, self._turns = True, 0
+        terminated = not self.reveal or self.note_turns <= 0
         if terminated:
             self._task = None
         info = {"success": scored.success, "answer": scored.answer[:MAX_ANSWER]}

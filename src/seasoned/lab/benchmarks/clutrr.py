@@ -65,8 +65,12 @@ def load(options: Mapping[str, Any], *, seed: int) -> Benchmark:
         source = named(paths)
     else:
         check_range(settings, "cases", 2, MOST_CASES)
-        tasks = _generate(settings["hops"], settings["cases"], seed)
-        source = f"generated stories of {' and '.join(map(str, settings['hops']))} hops"
+        hops = settings["hops"]
+        if not hops or not set(hops) <= {2, 3}:
+            raise ConfigError(f"benchmark.hops should be a list of 2 and 3, but is {list(hops)}")
+        drawn = stories(settings["cases"], hops, random.Random(f"clutrr-cases-{seed}"))
+        tasks = [_case(s.text, s.first, s.second, s.kin, None, f"{s.hops} hops") for s in drawn]
+        source = f"generated stories of {' and '.join(map(str, hops))} hops"
     return answer_benchmark(
         "clutrr", tasks, score, Retrieval(k=3), seed=seed, share=settings["train_share"], source=source
     )
@@ -87,30 +91,22 @@ def kinship(word: str) -> str:
     return _SYNONYMS.get(plain, plain)
 
 
-def _generate(hops: tuple[int, ...], cases: int, seed: int) -> list[Task]:
-    if not hops or not set(hops) <= {2, 3}:
-        raise ConfigError(f"benchmark.hops should be a list of 2 and 3, but is {list(hops)}")
-    drawn = stories(cases, hops, random.Random(f"clutrr-cases-{seed}"))
-    return [_case(s.text, s.first, s.second, s.kin, None, f"{s.hops} hops") for s in drawn]
-
-
 def _task(path: Path, row: Row) -> Task:
-    values = row.values
+    values, place = row.values, f"{path}, line {row.line}"
     try:
         pair = read_literal(values["query"])
     except DataError as e:
-        raise DataError(f"{path}, line {row.line}: the query should be a pair of names; {e}") from e
+        raise DataError(f"{place}: the query should be a pair of names; {e}") from e
     if not (isinstance(pair, (tuple, list)) and len(pair) == 2 and all(isinstance(p, str) and p for p in pair)):
-        shown = values["query"][:60]
-        raise DataError(f"{path}, line {row.line}: the query should be a pair of names, but is {shown!r}")
+        raise DataError(f"{place}: the query should be a pair of names, but is {values['query'][:60]!r}")
     target = values["target"].strip()
     if target.isdecimal():  # a later release numbers the relations and has the word in another column
         target = values.get("target_text", "").strip()
     if not _KINSHIP.fullmatch(target):
-        raise DataError(f"{path}, line {row.line}: the target should be a kinship word, but is {target[:60]!r}")
+        raise DataError(f"{place}: the target should be a kinship word, but is {target[:60]!r}")
     story = " ".join(values["story"].split())
     if not story:
-        raise DataError(f"{path}, line {row.line}: the story is empty")
+        raise DataError(f"{place}: the story is empty")
     return _case(story, pair[0], pair[1], kinship(target), values.get("id"), values.get("task_name", ""))
 
 
@@ -235,9 +231,9 @@ def stories(count: int, hops: Sequence[int], rng: random.Random) -> list[Story]:
             by_answer[h][only.kin].append(kin)
     result: list[Story] = []
     for i in range(count):
-        h = hops[i % len(hops)]
-        answer = rng.choice(sorted(by_answer[h]))
-        result.append(_story(rng.choice(by_answer[h][answer]), rng))
+        known = by_answer[hops[i % len(hops)]]
+        answer = rng.choice(sorted(known))
+        result.append(_story(rng.choice(known[answer]), rng))
     return result
 
 

@@ -79,8 +79,7 @@ def score(text: str, data: Mapping[str, Any]) -> Scored:
     """
     choices, gold = data.get("choices", []), data.get("answer")
     plain = _ESCAPE.sub(lambda m: chr(int(m[1], 16)) if int(m[1], 16) >= FIRST_EMOJI else m[0], text)
-    codes = [(m.start(), m.group().casefold()) for m in _CODE.finditer(plain)]
-    last: dict[str, int] = {code: place for place, code in codes}
+    last = {m.group().casefold(): m.start() for m in _CODE.finditer(plain)}
     best, answer = -1, ""
     for choice in choices:
         sign = _ESCAPE.fullmatch(choice)

@@ -14,6 +14,7 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Mapping, Sequence
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -84,11 +85,9 @@ def _letters_of(text: str) -> str:
     if quoted and len(quoted[-1]) > 1:
         return quoted[-1]
     tokens = _LETTERS.findall(text)
-    singles = 0
-    while singles < len(tokens) and len(tokens[-1 - singles]) == 1:
-        singles += 1
-    if singles > 1:
-        return "".join(tokens[-singles:])
+    singles = list(takewhile(lambda token: len(token) == 1, reversed(tokens)))
+    if len(singles) > 1:
+        return "".join(reversed(singles))
     return tokens[-1] if tokens else ""
 
 

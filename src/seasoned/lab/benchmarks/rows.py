@@ -53,7 +53,7 @@ def read_jsonl(path: Path | str, required: Sequence[str]) -> list[Row]:
     """The rows of a file with one JSON object per line, each with the `required` names.
 
     Raises:
-        DataError: As in `read_lines`; or lines are not JSON objects or lack a name (the message lists the first).
+        DataError: As in `read_lines`; or lines are no such objects (the message lists the first).
     """
     rows: list[Row] = []
     faults: list[str] = []
@@ -99,9 +99,9 @@ def read_json(path: Path, kind: type[dict[str, Any]] | type[list[Any]], most: in
 
 
 def read_csv(path: Path | str, required: Sequence[str]) -> list[Row]:
-    """The rows of a CSV file whose first line names the columns, separated by commas, or by tabs if it has no comma.
+    """The rows of a CSV file, as texts; its first line names the columns, of which `required` must exist.
 
-    Every value is a text; the columns `required` must exist.
+    Commas separate the values, or tabs if the first line has no comma.
 
     Raises:
         DataError: As in `read_lines`; a column is missing (the message names it); a line is broken or too long.

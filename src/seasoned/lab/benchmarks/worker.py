@@ -40,9 +40,7 @@ PASSED_ON = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "TEMP", "TMP", "SYSTEMR
 def engine_workers(
     benchmark: str, python: str, engine: Path, *, name: str, timeout: float, environ: Mapping[str, str] | None = None
 ) -> Workers:
-    """The workers of an engine file, not yet started.
-
-    They run with `python`, or by default with the Python of the benchmark's environment.
+    """The workers of an engine file, not yet started, with `python`, or else the Python of the benchmark's environment.
 
     Raises:
         ConfigError: there is no such environment.
@@ -171,7 +169,7 @@ class Workers:
         """Start nothing yet.
 
         A reply may take `timeout` seconds. A worker is replaced after `recycle` uses, since engines leak memory, and
-        gets the variables of `environ` in addition to `PASSED_ON`. Errors call it `name`.
+        gets the variables of `environ` in addition to `PASSED_ON`.
         """
         self._worker = partial(Worker, tuple(command), name, timeout, dict(environ or {}))
         self._recycle = recycle
@@ -218,7 +216,6 @@ class Episode:
     """A worker for one task, from `begin` to `close`, and its requests.
 
     The engine must be deterministic: a worker that fails is replaced once, and the new one gets all requests again.
-    Only if that fails, too, it is an InfrastructureError.
     """
 
     def __init__(self, workers: Workers) -> None:

@@ -82,11 +82,9 @@ class TeachMe:
             facts = sorted(set(known), key=lambda fact: (-fact[0], fact[1]))[: self.k]
             ranked += [(turn, -weight, text) for turn, (weight, text) in enumerate(facts)]
         recalled = [prompt_line(text) for _, _, text in sorted(ranked)[: self.k]]
-        return (
-            Guidance(text=render_prompt("seasoned.lab.methods", "teachme.j2", facts=recalled))
-            if recalled
-            else Guidance()
-        )
+        if not recalled:
+            return Guidance()
+        return Guidance(text=render_prompt("seasoned.lab.methods", "teachme.j2", facts=recalled))
 
 
 @cache
@@ -102,8 +100,7 @@ def read_facts(path: str, language: str) -> dict[str, list[tuple[float, str]]]:
             refuse_pickle(Path(path), raw.read(1024))
         with Path(path).open(encoding="utf-8", errors="replace", newline="") as file:
             for row in csv.reader(file, delimiter="\t", quoting=csv.QUOTE_NONE):
-                fact = _fact(row, language)
-                if fact:
+                if fact := _fact(row, language):
                     facts[fact[0]].append(fact[1:])
     except (OSError, csv.Error) as error:
         raise DataError(f"expected a ConceptNet CSV at {path}, but it cannot be read: {error}") from error
