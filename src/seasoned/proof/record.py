@@ -103,14 +103,14 @@ def _by_words(lessons: Sequence[Lesson], attempts: Sequence[Trajectory]) -> list
     for lesson in lessons:
         words = set(words_of(fold(_text(lesson))))
         sources = [name for name in lesson.sources if name in marks_of]
+        left_out = Counter(ends[name] for name in sources)
         scores = []
         for mark in {mark for counter in counts.values() for mark in counter if mark <= words}:
             own = Counter(ends[name] for name in sources if mark in marks_of[name])
-            left_out = Counter(ends[name] for name in sources)
-            sides = [
+            won, lost = (
                 (counts[side][mark] - own[side] + 0.5) / (total[side] - left_out[side] + 1.0) for side in (True, False)
-            ]
-            scores.append(math.log(sides[0] / sides[1]) * len(mark))
+            )
+            scores.append(math.log(won / lost) * len(mark))
         findings.append(Finding(lesson.id, sum(scores) / len(scores) if scores else 0.0))
     return findings
 
