@@ -10,7 +10,7 @@ import random
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from string import Template
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from seasoned.lab.benchmarks.base import DATA, read_toml
 
@@ -53,6 +53,20 @@ class Piece:
         return len(self.params) == 1 and type(self.draw(random.Random(0))[0]) is int
 
 
+class _Row(NamedTuple):
+    """A made-up name, and a row of `data/library.toml`: its words, and more values in some families."""
+
+    name: str
+    says: str
+    params: tuple[str, ...]
+    phrase: str
+    more: list[Any]
+
+    def piece(self, **parts: Any) -> Piece:
+        """The piece of the row, with its other parts or other words."""
+        return Piece(**{"name": self.name, "says": self.says, "params": self.params, "phrase": self.phrase, **parts})
+
+
 def make_pieces(draw: random.Random, names: Iterator[str], version: int) -> list[Piece]:
     """All pieces of a library, from 20 to 60 functions, classes and methods.
 
@@ -73,8 +87,11 @@ def make_pieces(draw: random.Random, names: Iterator[str], version: int) -> list
         (_box, _WORDS["boxes"]),
     )
     # Each piece has its own generator, so that the draws for one version's quirk do not change the next piece.
-    rows = [(make, row, random.Random(draw.random())) for make, rows in families for row in rows]
-    return [make(row, next(names), rng, version) for make, row, rng in rows]
+    drawn = [(make, row, random.Random(draw.random())) for make, rows in families for row in rows]
+    return [
+        make(_Row(next(names), says, tuple(params), phrase, more), rng, version)
+        for make, (says, params, phrase, *more), rng in drawn
+    ]
 
 
 def made_up_names(draw: random.Random) -> Iterator[str]:
@@ -114,8 +131,8 @@ def _returned(quirk: str, unit: str, call: str) -> tuple[str, str]:
     }[quirk]
 
 
-def _number(row: Sequence[Any], name: str, draw: random.Random, version: int) -> Piece:
-    says, param, phrase, unit = row
+def _number(row: _Row, draw: random.Random, version: int) -> Piece:
+    name, unit = row.name, row.more[0]
     a, b = draw.randint(2, 9), draw.randint(1, 20)
     both = draw.random()
     argument = _choose(draw, version, "words", "digits", "list", "named") if both < 0.45 else "number"
@@ -138,20 +155,16 @@ def _number(row: Sequence[Any], name: str, draw: random.Random, version: int) ->
     else:
         message = _told(draw, f"expected something like {example}")
     head = f"def {name}({'*, size' if argument == 'named' else 'a'}):\n{_refused(wrong, message) if wrong else ''}"
-    return Piece(
-        name,
-        says,
-        f"{head}    x = {value}\n    n = {a} * x + {b}\n    return {out}\n",
-        (param,),
-        phrase,
-        use,
-        lambda x: a * x + b,
-        lambda r: (r.randint(2, 30),),
+    return row.piece(
+        source=f"{head}    x = {value}\n    n = {a} * x + {b}\n    return {out}\n",
+        use=use,
+        mean=lambda x: a * x + b,
+        draw=lambda r: (r.randint(2, 30),),
     )
 
 
-def _label(row: Sequence[Any], name: str, draw: random.Random, version: int) -> Piece:
-    says, param, phrase, parts, form = row
+def _label(row: _Row, draw: random.Random, version: int) -> Piece:
+    name, (parts, form) = row.name, row.more
     front = draw.choice(("", "~ ", "= "))
     check, values, given = _choose(
         draw,
@@ -159,22 +172,18 @@ def _label(row: Sequence[Any], name: str, draw: random.Random, version: int) -> 
         ("", f"*divmod(a, {parts})", f"$a * {parts}"),
         (_refused("not isinstance(a, tuple)", "expected a pair (0, 3)"), "a[1], a[0]", "(0, $a)"),
     )
-    return Piece(
-        name,
-        says,
-        f"def {name}(a):\n{check}    return {front!r} + {form!r}.format({values})\n",
-        (param,),
-        f"{phrase}, as text",
-        f"{name}({given})",
-        lambda x: front + form.format(x, 0),
-        lambda r: (r.randint(2, 30),),
+    return row.piece(
+        source=f"def {name}(a):\n{check}    return {front!r} + {form!r}.format({values})\n",
+        phrase=f"{row.phrase}, as text",
+        use=f"{name}({given})",
+        mean=lambda x: front + form.format(x, 0),
+        draw=lambda r: (r.randint(2, 30),),
         gives_number=False,
     )
 
 
-def _lookup(row: Sequence[Any], name: str, draw: random.Random, version: int) -> Piece:
-    says, param, phrase = row
-    keys = _WORDS[param]
+def _lookup(row: _Row, draw: random.Random, version: int) -> Piece:
+    name, keys = row.name, _WORDS[row.params[0]]
     table = {key: draw.randint(11, 99) for key in keys}
     folds: tuple[tuple[Callable[[str], str], str], ...] = (
         (str.upper, "$a.upper()"),
@@ -189,20 +198,17 @@ def _lookup(row: Sequence[Any], name: str, draw: random.Random, version: int) ->
         f"_{name} = { ({fold(key): value for key, value in table.items()})!r}\n\n\ndef {name}(a):\n"
         f"{_refused(f'a not in _{name}', message, 'KeyError')}    n = _{name}[a]\n    return {out}\n"
     )
-    return Piece(
-        name,
-        says,
-        source,
-        (param,),
-        f"{phrase} (a name in small letters)",
-        use,
-        lambda x: table[x],
-        lambda r: (r.choice(keys),),
+    return row.piece(
+        source=source,
+        phrase=f"{row.phrase} (a name in small letters)",
+        use=use,
+        mean=lambda x: table[x],
+        draw=lambda r: (r.choice(keys),),
     )
 
 
-def _date(row: Sequence[Any], name: str, draw: random.Random, version: int) -> Piece:
-    says, phrase = row
+def _date(row: _Row, draw: random.Random, version: int) -> Piece:
+    name = row.name
     a, b, c = draw.randint(2, 5), draw.randint(2, 5), draw.randint(5, 9)
     example, read, given = _choose(
         draw,
@@ -221,20 +227,16 @@ def _date(row: Sequence[Any], name: str, draw: random.Random, version: int) -> P
         f"        raise ValueError({message!r}) from None\n"
         f"    n = {a} * d + {b} * m + y % {c}\n    return {out}\n"
     )
-    return Piece(
-        name,
-        says,
-        source,
-        ("year", "month", "day"),
-        phrase,
-        use,
-        lambda y, m, d: a * d + b * m + y % c,
-        lambda r: (r.randint(1990, 2040), r.randint(1, 12), r.randint(13, 28)),
+    return row.piece(
+        source=source,
+        use=use,
+        mean=lambda y, m, d: a * d + b * m + y % c,
+        draw=lambda r: (r.randint(1990, 2040), r.randint(1, 12), r.randint(13, 28)),
     )
 
 
-def _truth(row: Sequence[Any], name: str, draw: random.Random, version: int) -> Piece:
-    says, param, phrase = row
+def _truth(row: _Row, draw: random.Random, version: int) -> Piece:
+    name = row.name
     least = draw.randint(8, 20)
     over = draw.random() < 0.5
     yes, no = draw.sample(("Y", "N", "ok", "no", "in", "out", "+", "-"), 2)
@@ -242,42 +244,35 @@ def _truth(row: Sequence[Any], name: str, draw: random.Random, version: int) -> 
         yes, no = no, yes
     # A call with a very small or very large number shows which text means yes.
     condition, sign = ("at least", ">=") if over else ("fewer than", "<")
-    return Piece(
-        name,
-        says,
-        f"def {name}(a):\n    return {yes!r} if a {sign} {least} else {no!r}\n",
-        (param,),
-        f"{phrase}; it is so for {condition} some number",
-        f"{name}($a) == {yes!r}",
-        lambda x: (x >= least) if over else (x < least),
-        lambda r: (r.choice((r.randint(1, 7), r.randint(21, 40))),),
+    return row.piece(
+        source=f"def {name}(a):\n    return {yes!r} if a {sign} {least} else {no!r}\n",
+        phrase=f"{row.phrase}; it is so for {condition} some number",
+        use=f"{name}($a) == {yes!r}",
+        mean=lambda x: (x >= least) if over else (x < least),
+        draw=lambda r: (r.choice((r.randint(1, 7), r.randint(21, 40))),),
         gives_number=False,
     )
 
 
-def _joined(row: Sequence[Any], name: str, draw: random.Random, version: int) -> Piece:
-    says, param, phrase = row
+def _joined(row: _Row, draw: random.Random, version: int) -> Piece:
+    name = row.name
     a = draw.randint(3, 9)
     sign = _choose(draw, version, ";", "+", "|", " ")
     result = _choose(draw, version, "number", "pair", "words")
     out, use = _returned(result, "pt", f"{name}({sign!r}.join(map(str, $a)))")
     check = _refused("not isinstance(a, str)", f"expected numbers like '4{sign}7'")
     source = f"def {name}(a):\n{check}    n = sum(int(x) * {a} + 1 for x in a.split({sign!r}))\n    return {out}\n"
-    return Piece(
-        name,
-        says,
-        source,
-        (param,),
-        f"{phrase} (a list of whole numbers)",
-        use,
-        lambda x: sum(i * a + 1 for i in x),
-        lambda r: ([r.randint(1, 13) for _ in range(r.randint(2, 4))],),
+    return row.piece(
+        source=source,
+        phrase=f"{row.phrase} (a list of whole numbers)",
+        use=use,
+        mean=lambda x: sum(i * a + 1 for i in x),
+        draw=lambda r: ([r.randint(1, 13) for _ in range(r.randint(2, 4))],),
     )
 
 
-def _fare(row: Sequence[Any], name: str, draw: random.Random, version: int) -> Piece:
-    says, place, count, phrase = row
-    keys = _WORDS[place]
+def _fare(row: _Row, draw: random.Random, version: int) -> Piece:
+    name, keys = row.name, _WORDS[row.params[0]]
     table = {key: draw.randint(3, 19) for key in keys}
     params, read, example, given = _choose(
         draw,
@@ -292,21 +287,13 @@ def _fare(row: Sequence[Any], name: str, draw: random.Random, version: int) -> P
         f"_{name} = {table!r}\n\n\ndef {name}({params}):\n    {read}\n{check}"
         f"    n = _{name}[key] * n + 2\n    return {out}\n"
     )
-    return Piece(
-        name,
-        says,
-        source,
-        (place, count),
-        phrase,
-        use,
-        lambda k, n: table[k] * n + 2,
-        lambda r: (r.choice(keys), r.randint(2, 9)),
+    return row.piece(
+        source=source, use=use, mean=lambda k, n: table[k] * n + 2, draw=lambda r: (r.choice(keys), r.randint(2, 9))
     )
 
 
-def _names(row: Sequence[Any], name: str, draw: random.Random, version: int) -> Piece:
-    says, param, phrase = row
-    keys = _WORDS[param]
+def _names(row: _Row, draw: random.Random, version: int) -> Piece:
+    name, keys = row.name, _WORDS[row.params[0]]
     table = {key: draw.sample(_WORDS["stalls"], 3) for key in keys}
     out, use = _choose(
         draw,
@@ -314,22 +301,17 @@ def _names(row: Sequence[Any], name: str, draw: random.Random, version: int) -> 
         ("[(i + 1, x) for i, x in enumerate(found)]", f"[x for _, x in {name}($a)]"),
         ("'/'.join(found)", f"{name}($a).split('/')"),
     )
-    return Piece(
-        name,
-        says,
-        f"_{name} = {table!r}\n\n\ndef {name}(a):\n    found = _{name}[a]\n    return {out}\n",
-        (param,),
-        phrase,
-        use,
-        lambda x: table[x],
-        lambda r: (r.choice(keys),),
+    return row.piece(
+        source=f"_{name} = {table!r}\n\n\ndef {name}(a):\n    found = _{name}[a]\n    return {out}\n",
+        use=use,
+        mean=lambda x: table[x],
+        draw=lambda r: (r.choice(keys),),
         gives_number=False,
     )
 
 
-def _box(row: Sequence[Any], name: str, draw: random.Random, version: int) -> Piece:
-    says, param, phrase = row
-    kind = name.title()
+def _box(row: _Row, draw: random.Random, version: int) -> Piece:
+    kind = row.name.title()
     method, read, does, total = _choose(
         draw,
         version,
@@ -356,14 +338,13 @@ def _box(row: Sequence[Any], name: str, draw: random.Random, version: int) -> Pi
             lines.insert(1, "b.open()")
         return [*lines, "b.commit()"] if right and method == "commit" else lines
 
-    return Piece(
-        kind,
-        f"{says}: {kind}() with put, {method} and total",
-        source,
-        (param,),
-        f"{phrase} (a list of whole numbers)",
-        "b.total()",
-        sum,
-        lambda r: ([r.randint(2, 30) for _ in range(r.randint(2, 4))],),
+    return row.piece(
+        name=kind,
+        says=f"{row.says}: {kind}() with put, {method} and total",
+        source=source,
+        phrase=f"{row.phrase} (a list of whole numbers)",
+        use="b.total()",
+        mean=sum,
+        draw=lambda r: ([r.randint(2, 30) for _ in range(r.randint(2, 4))],),
         before=before,
     )
