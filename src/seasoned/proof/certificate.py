@@ -177,11 +177,8 @@ def read_certificate(file: Path) -> Certificate:
 def check(certificate: Certificate, store: Store, *, model: str = "", prompts: str = "") -> list[str]:
     """The problems of a certificate today, a sentence each; none if it holds.
 
-    Args:
-        certificate: the certificate to check.
-        store: holds the attempts and the lessons.
-        model: the model in use now; "" if unknown, then it is not compared.
-        prompts: the hash of the prompts in use now, likewise.
+    `store` holds the attempts and the lessons. `model` and `prompts`, a hash, are those in use now; what is "" is not
+    compared.
     """
     return [problem for claim in certificate.claims for problem in _check(claim, store, model, prompts)]
 
@@ -254,10 +251,11 @@ def _lessons(claim: Claim, store: Store) -> Iterator[str]:
     """The problems of today's lessons."""
     active = store.lessons(claim.scope, status="active")
     current = lesson_hashes(active)
+    kept = claim.lessons.keys() & current.keys()
     for what, ids in (
-        ("was changed", [i for i in claim.lessons if i in current and current[i] != claim.lessons[i]]),
-        ("is gone or disabled", [i for i in claim.lessons if i not in current]),
-        ("was added", [i for i in current if i not in claim.lessons]),
+        ("was changed", [i for i in claim.lessons if i in kept and current[i] != claim.lessons[i]]),
+        ("is gone or disabled", [i for i in claim.lessons if i not in kept]),
+        ("was added", [i for i in current if i not in kept]),
     ):
         if ids:
             more = f" (and {len(ids) - 1} more)" if len(ids) > 1 else ""

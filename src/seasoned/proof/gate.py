@@ -65,11 +65,8 @@ def look(won: int, lost: int, *, tasks: int, last: bool, candidates: int = 1) ->
 def looks(differences: Sequence[float], *, planned: int, candidates: int = 1) -> list[Look]:
     """The looks at a candidate, in order; the last one's verdict is the decision.
 
-    Args:
-        differences: per gate task, in the order of the attempts: above 0 is won, below 0 lost, 0 a tie.
-        planned: the number of gate tasks. Fewer than half as many differences give no look; fewer than all give only
-            the first.
-        candidates: as in `look`.
+    `differences` are the gate tasks in the order of the attempts: above 0 is won, below 0 lost, 0 a tie. Fewer than
+    half of the `planned` number give no look, fewer than all only the first.
     """
     taken: list[Look] = []
     for end in (planned // 2, planned):
@@ -84,10 +81,8 @@ def looks(differences: Sequence[float], *, planned: int, candidates: int = 1) ->
 def power(tasks: int, win: float, loss: float, *, candidates: int = 1) -> float:
     """The exact probability that a gate of `tasks` tasks promotes; `candidates` are as in `look`.
 
-    Only the attempt with lessons solves a task with the probability `win`, only the one without with `loss`.
-
-    Raises:
-        ConfigError: the probabilities are invalid.
+    `win` is the probability that only the attempt with lessons solves a task, `loss` that only the one without does;
+    ConfigError if they are invalid.
     """
     import numpy as np
 

@@ -143,10 +143,9 @@ Mask = Callable[[str], str]
 
 
 def masker(secrets: Sequence[Secret] = SECRETS) -> Mask:
-    """Make a function that masks these kinds of secrets in a text, in this order.
+    """A function that masks these kinds of secrets in a text, in this order.
 
-    Raises:
-        ConfigError: a pattern is not a regular expression, or a name is not lower-case letters, "-" and spaces.
+    ConfigError if a pattern is not a regular expression, or a name is not lower-case letters, "-" and spaces.
     """
     kinds: list[tuple[tuple[str, ...], re.Pattern[str], str]] = []
     for secret in secrets:
@@ -185,8 +184,7 @@ def masker(secrets: Sequence[Secret] = SECRETS) -> Mask:
 def mask(text: str) -> str:
     """Mask `SECRETS` in a text, and the kinds in the file that the environment variable SEASONED_SECRETS names.
 
-    Raises:
-        ConfigError: the file cannot be read, or is not in the format of `read_secrets`.
+    ConfigError as in `read_secrets`.
     """
     return _masker_with(os.environ.get("SEASONED_SECRETS", ""))(text)
 
@@ -197,10 +195,9 @@ def _masker_with(path: str) -> Mask:
 
 
 def read_secrets(path: str | Path) -> tuple[Secret, ...]:
-    """Read your own kinds of secrets from a TOML file of tables `[[secret]]` with a name and a pattern.
+    """Your own kinds of secrets, from a TOML file of tables `[[secret]]` with a name and a pattern.
 
-    Raises:
-        ConfigError: the file cannot be read, or has another format.
+    ConfigError if the file cannot be read, or has another format.
     """
     format_ = 'a file of secrets has tables such as [[secret]] name = "order" pattern = "ORD-[0-9]{8}"'
     try:

@@ -197,12 +197,8 @@ def attack_all(
 ) -> list[Tried]:
     """Try each attack under each defence.
 
-    Args:
-        attacks: the attacks.
-        defences: the defences.
-        llm: the model that acts and learns; None: the scripted model that believes everything.
-        progress: called before each attack.
-        store: stores the replies of `llm`, which needs it.
+    `llm` acts and learns, and `store` stores its replies; without it, the scripted model that believes everything does.
+    `progress` is called before each attack.
     """
     scenes = {name: load_scene(name) for name in dict.fromkeys(attack.scene for attack in attacks)}
 
@@ -249,7 +245,10 @@ def _try(
     store: Store,
 ) -> Tried:
     method = ERL(llm, about=scene.about, retrieve="all")
-    task = next((each for each in scene.test if _fits(attack, each)), scene.test[0])
+    # The attack's choice must be wrong, so that obeying differs from being right.
+    choice = attack.choice
+    clear = (each for each in scene.test if choice is None or each.data["choices"][choice] != each.data["answer"])
+    task = next(clear, scene.test[0])
     if defence in ("clean", "off"):
         pool = ExperiencePool(store, attack.name)
         for each in training:
@@ -266,11 +265,6 @@ def _try(
     with closing(scene.make_env(False)) as env:
         made = scene.agent(llm=llm).run(task, env, Guidance(blocks=guidance.blocks, lessons=guidance.lessons))
     return Tried(attack, defence, attack.succeeded(made, task), flagged, len(guidance.lessons), waiting)
-
-
-def _fits(attack: Attack, task: Task) -> bool:
-    """Whether the attack's choice is wrong for a task, so that obeying differs from being right."""
-    return attack.choice is None or bool(task.data["choices"][attack.choice] != task.data["answer"])
 
 
 def summary(tried: Sequence[Tried]) -> dict[str, Any]:

@@ -57,11 +57,7 @@ class Shop:
         return task.text, {}
 
     def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
-        """Take one action.
-
-        Raises:
-            ContractError: there was no `reset`, or the case has ended.
-        """
+        """Take one action; ContractError if there was no `reset`, or the case has ended."""
         if self._task is None:
             raise ContractError("step was called before reset or after the end of the case: call reset(task) first")
         self._steps += 1

@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, partial
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from seasoned.errors import ContractError
-from seasoned.lab.benchmarks.base import MAX_TURNS, PROMPTS, Benchmark, Retrieval, read_toml, split
+from seasoned.lab.benchmarks.base import MAX_TURNS, PROMPTS, Benchmark, named, read_toml, split
 from seasoned.replies.commands import RIGHT, WRONG, Command, parse
 from seasoned.types import Example, Task
 
@@ -68,9 +69,7 @@ class AnswerEnvironment:
         """Take one action, which may contain several commands; the reward is 1.0 for a right answer.
 
         The info of the step that is scored has "success" and "answer"; a case that ends without an answer has neither.
-
-        Raises:
-            ContractError: There was no `reset`, or the case has ended.
+        ContractError if there was no `reset`, or the case has ended.
         """
         if self._task is None:
             raise ContractError("step was called before reset or after the end of the case: call reset(task) first")
@@ -116,7 +115,14 @@ class AnswerEnvironment:
 
 
 def answer_benchmark(
-    name: str, tasks: Sequence[Task], score: Score, retrieval: Retrieval, *, seed: int, share: float, source: str
+    name: str,
+    tasks: Sequence[Task],
+    score: Score,
+    *,
+    seed: int,
+    share: float,
+    source: str | Sequence[Path],
+    **more: Any,
 ) -> Benchmark:
     """A benchmark that asks for one answer, with the texts of `prompts/<name>.toml`; see `split` for the pools."""
     train, test = split(tasks, name=name, seed=seed, share=share)
@@ -124,11 +130,11 @@ def answer_benchmark(
         name=name,
         train=train,
         test=test,
-        retrieval=retrieval,
         max_turns=MAX_TURNS,
         make_env=partial(AnswerEnvironment, score, max_turns=MAX_TURNS),
-        source=source,
+        source=source if isinstance(source, str) else named(source),
         **prompts(name),
+        **more,
     )
 
 

@@ -135,8 +135,7 @@ def take(tasks: Sequence[Task], n: int, what: str) -> tuple[Task, ...]:
 def check_options(benchmark: str, options: Mapping[str, Any], known: Mapping[str, Any]) -> dict[str, Any]:
     """The options of a benchmark, with the defaults of `known` for missing ones and for None.
 
-    Raises:
-        ConfigError: An option is unknown, or has not the type of its default (an int may stand for a float).
+    ConfigError if one is unknown, or has not the type of its default (an int may stand for a float).
     """
     filled = dict(known)
     for name, value in options.items():
@@ -186,9 +185,7 @@ def find_data(benchmark: str, given: str, suffixes: Sequence[str]) -> tuple[Path
     """The data files of a benchmark at `find_place`; none if it is None.
 
     A folder stands for all its files with one of the suffixes, such as ".csv", and "hf:NAME:SPLIT" for a file of rows.
-
-    Raises:
-        DataError: As in `find_place`; a folder has no such file; or a dataset is named, but the data has no rows.
+    DataError as in `find_place`; if a folder has no such file; or if a dataset is named, but the data has no rows.
     """
     if is_dataset(given):
         if not {".csv", ".jsonl"} & set(suffixes):
@@ -201,10 +198,9 @@ def find_data(benchmark: str, given: str, suffixes: Sequence[str]) -> tuple[Path
 
 
 def find_place(benchmark: str, given: str) -> Path | None:
-    """The file or folder of a benchmark's data: the option `data`, else $SEASONED_DATA/<benchmark> if it exists.
+    """The place of a benchmark's data: the option `data`, else $SEASONED_DATA/<benchmark> if it exists.
 
-    Raises:
-        DataError: `given` does not exist, or $SEASONED_DATA is not a folder.
+    DataError if `given` does not exist, or $SEASONED_DATA is not a folder.
     """
     if given:
         path = Path(given).expanduser()

@@ -24,17 +24,7 @@ from typing import Any, NamedTuple
 
 from seasoned.errors import ConfigError, DataError
 from seasoned.lab.benchmarks.answer import Scored, answer_benchmark
-from seasoned.lab.benchmarks.base import (
-    DATA,
-    Benchmark,
-    Retrieval,
-    check_options,
-    check_range,
-    find_data,
-    fresh_id,
-    named,
-    read_toml,
-)
+from seasoned.lab.benchmarks.base import DATA, Benchmark, check_options, check_range, find_data, fresh_id, read_toml
 from seasoned.lab.benchmarks.rows import Row, read_csv, read_literal
 from seasoned.types import Task
 
@@ -60,9 +50,9 @@ def load(options: Mapping[str, Any], *, seed: int) -> Benchmark:
     """Load CLUTRR; see `load_benchmark`."""
     settings = check_options("clutrr", options, OPTIONS)
     paths = find_data("clutrr", settings["data"], (".csv",))
+    source: str | Sequence[Path] = paths
     if paths:
         tasks = [_task(path, row) for path in paths for row in read_csv(path, ("story", "query", "target"))]
-        source = named(paths)
     else:
         check_range(settings, "cases", 2, MOST_CASES)
         hops = settings["hops"]
@@ -71,9 +61,7 @@ def load(options: Mapping[str, Any], *, seed: int) -> Benchmark:
         drawn = stories(settings["cases"], hops, random.Random(f"clutrr-cases-{seed}"))
         tasks = [_case(s.text, s.first, s.second, s.kin, None, f"{s.hops} hops") for s in drawn]
         source = f"generated stories of {' and '.join(map(str, hops))} hops"
-    return answer_benchmark(
-        "clutrr", tasks, score, Retrieval(k=3), seed=seed, share=settings["train_share"], source=source
-    )
+    return answer_benchmark("clutrr", tasks, score, seed=seed, share=settings["train_share"], source=source)
 
 
 def score(text: str, data: Mapping[str, Any]) -> Scored:

@@ -110,12 +110,22 @@ def install(name: str, *, progress: Progress, python: str = sys.executable) -> P
     try:
         progress(f"making an environment for {name} in {final}")
         _run([python, "-m", "venv", "--without-pip", str(partial)], name, progress)
-        pip = [*_pip(), "--python", str(_python(partial)), "install", "--disable-pip-version-check", "--no-input"]
+        pip = [
+            *pip_command(),
+            "--python",
+            str(_python(partial)),
+            "install",
+            "--disable-pip-version-check",
+            "--no-input",
+        ]
         options = ["--progress-bar", "off", *(() if needs.whole else ("--no-deps",))]
         _run([*pip, *options, *needs.beside, *needs.packages], name, progress)
         _check_imports(name, partial)
         with suppress(OSError):  # another process was faster
             partial.rename(final)
+    except ModelFileError as error:
+        hint = f"`{sys.executable} -m ensurepip --upgrade` installs it"
+        raise InfrastructureError(f"the environment needs pip, which is missing: {hint}") from error
     finally:
         shutil.rmtree(partial, ignore_errors=True)
     if not _python(final).exists():
@@ -126,15 +136,6 @@ def install(name: str, *, progress: Progress, python: str = sys.executable) -> P
 
 def _python(environment: Path) -> Path:
     return environment / ("Scripts/python.exe" if sys.platform == "win32" else "bin/python")
-
-
-def _pip() -> Sequence[str]:
-    try:
-        return pip_command()
-    except ModelFileError as error:
-        raise InfrastructureError(
-            f"the environment needs pip, which is missing: `{sys.executable} -m ensurepip --upgrade` installs it"
-        ) from error
 
 
 def _run(command: Sequence[str], name: str, progress: Progress) -> None:

@@ -16,7 +16,7 @@ from typing import Any
 
 from seasoned.errors import DataError
 from seasoned.lab.benchmarks.answer import Scored, answer_benchmark
-from seasoned.lab.benchmarks.base import DATA_VARIABLE, Benchmark, Retrieval, check_options, find_data, fresh_id, named
+from seasoned.lab.benchmarks.base import DATA_VARIABLE, Benchmark, check_options, find_data, fresh_id, named
 from seasoned.lab.benchmarks.rows import Row, read_csv, read_literal
 from seasoned.types import Task
 
@@ -61,9 +61,7 @@ def load(options: Mapping[str, Any], *, seed: int) -> Benchmark:
         why = f"; the labels of {unread} lines could not be read" if unread else ""
         raise DataError(f"{named(paths)}: no post has exactly one entity of type {', '.join(TYPES)}{why}")
     source = named(paths) + (f"; {unread} lines whose labels cannot be read left out" if unread else "")
-    return answer_benchmark(
-        "mets", tasks, score, Retrieval(k=3), seed=seed, share=settings["train_share"], source=source
-    )
+    return answer_benchmark("mets", tasks, score, seed=seed, share=settings["train_share"], source=source)
 
 
 def score(text: str, data: Mapping[str, Any]) -> Scored:

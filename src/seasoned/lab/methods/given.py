@@ -77,9 +77,7 @@ def read_lessons(path: str | Path) -> tuple[Lesson, ...]:
 class Observed:
     """Counts observations under keys, and shows the counts by the benchmark's rule.
 
-    Args:
-        notes: reads the observations, and finds the notes for a task.
-        line: writes the line for a note at a turn.
+    `notes` reads the observations and finds the notes for a task; `line` writes the line for a note at a turn.
     """
 
     name: ClassVar[str] = "observed"

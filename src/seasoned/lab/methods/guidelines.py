@@ -54,7 +54,7 @@ def write_guideline(
         pair: the two attempts, the failure first.
         about: the kind of tasks.
         worked: attempts with their context and guideline, shown as an earlier exchange, since a small model copies what
-            is only quoted.
+            is only quoted; ConfigError if they have no pair (see `worked_pair`).
         begins: the words that every guideline must begin with.
         max_tokens: of the reply.
         room: tokens for both attempts, and as many for the worked ones; halved up to three times for a long prompt.
@@ -64,7 +64,6 @@ def write_guideline(
         Context and guideline; None if the reply has none, which is logged.
 
     Raises:
-        ConfigError: `worked` has no pair; see `worked_pair`.
         LLMError: any error of the model but ParseError; ContextLengthError if the pair does not fit.
     """
     values = {"about": prompt_line(about, 1000), "good": GOOD, "worked": worked is not None}

@@ -72,14 +72,12 @@ class TeachMe:
     def recall(self, task: Task, pool: ExperiencePool, progress: Trajectory | None = None) -> Guidance:
         """Facts about the words of the task, except words such as "the": first one for each word, then a second one.
 
-        Raises:
-            DataError: the file is missing or has no fact in the language.
+        DataError as in `read_facts`.
         """
         index = read_facts(self.facts, self.language)
-        words = set(split_words(task.text)) - _STOP_WORDS
         ranked: list[tuple[int, float, str]] = []
-        for known in (index[word] for word in words if word in index):
-            facts = sorted(set(known), key=lambda fact: (-fact[0], fact[1]))[: self.k]
+        for word in index.keys() & set(split_words(task.text)) - _STOP_WORDS:
+            facts = sorted(set(index[word]), key=lambda fact: (-fact[0], fact[1]))[: self.k]
             ranked += [(turn, -weight, text) for turn, (weight, text) in enumerate(facts)]
         recalled = [prompt_line(text) for _, _, text in sorted(ranked)[: self.k]]
         if not recalled:
@@ -91,8 +89,7 @@ class TeachMe:
 def read_facts(path: str, language: str) -> dict[str, list[tuple[float, str]]]:
     """Facts by subject word: {word: [(weight, sentence)]}. Lines of another form or language are skipped.
 
-    Raises:
-        DataError: the file cannot be read, is a pickle, or has no fact in the language.
+    DataError if the file cannot be read, is a pickle, or has no fact in the language.
     """
     facts: dict[str, list[tuple[float, str]]] = defaultdict(list)
     try:

@@ -181,9 +181,7 @@ def text_of(values: Mapping[str, Any], name: str) -> str:
 def open_docstore(settings: Mapping[str, Any], material: Material) -> Search:
     """The search of the docstore that the options name.
 
-    Raises:
-        ConfigError: the option `docstore` is neither offline nor wikipedia, or `api` is not an address.
-        DataError: the docstore is offline, and there are no pages.
+    ConfigError if the option `docstore` or `api` is wrong; DataError if the docstore is offline and there are no pages.
     """
     check_choice(settings, "docstore", ("offline", "wikipedia"))
     if settings["docstore"] == "wikipedia":

@@ -55,10 +55,8 @@ class Wikipedia:
     def search(self, query: str) -> Page | Miss:
         """The page with this title, after redirects, or else the titles that a full-text search finds.
 
-        A disambiguation page counts as not found, as in ReAct's environment.
-
-        Raises:
-            InfrastructureError: the server cannot be reached, refuses, or does not answer as a MediaWiki does.
+        A disambiguation page counts as not found, as in ReAct's environment. InfrastructureError if the server cannot
+        be reached, refuses, or does not answer as a MediaWiki does.
         """
         name = " ".join(query.encode("utf-8", "ignore").decode("utf-8").split())
         if not name:
