@@ -31,12 +31,7 @@ from seasoned.types import Task
 OPTIONS = {"data": "", "hops": (2, 3), "cases": 1000, "train_share": 0.5}
 MOST_CASES = 100_000
 
-# Spellings in answers and in the release, with the standard word.
-_SYNONYMS = {
-    **{"mom": "mother", "mum": "mother", "dad": "father", "neice": "niece", "grandma": "grandmother"},
-    **{"grandpa": "grandfather", "grand-son": "grandson", "grand-daughter": "granddaughter"},
-    **{"grand-father": "grandfather", "grand-mother": "grandmother"},
-}
+_WORDS = read_toml(DATA / "clutrr_stories.toml")
 # A compound such as great-grandfather or step-brother matches as a whole, so its last part does not count alone.
 _KINSHIP = re.compile(
     r"(?<![\w-])(?:(?:great|half|step|god)[- ]?){0,4}"
@@ -76,7 +71,7 @@ def kinship(word: str) -> str:
     """A kinship word in its standard spelling: lower case, `-in-law` with hyphens, step- without one."""
     plain = re.sub(r"[\s-]+", "-", word.strip().casefold())
     plain = re.sub(r"^(step|god)-", r"\1", plain)
-    return _SYNONYMS.get(plain, plain)
+    return str(_WORDS["synonyms"].get(plain, plain))
 
 
 def _task(path: Path, row: Row) -> Task:
@@ -103,7 +98,6 @@ def _case(story: str, first: str, second: str, kin: str, given: object, category
     return Task(id=fresh_id("clutrr", given, text), text=text, category=category, data={"answer": kin})
 
 
-_WORDS = read_toml(DATA / "clutrr_stories.toml")
 WOMEN, MEN, SENTENCES = (tuple(_WORDS[name]) for name in ("women", "men", "sentences"))
 STATED = (
     *("husband", "wife", "son", "daughter", "father", "mother", "brother", "sister"),

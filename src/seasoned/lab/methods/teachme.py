@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 import json
 import re
+import tomllib
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -24,37 +25,8 @@ from seasoned.types import Guidance, Task, Trajectory
 if TYPE_CHECKING:
     from seasoned.pool import ExperiencePool
 
-_RELATION_TEXTS = {
-    "IsA": "is a kind of",
-    "PartOf": "is a part of",
-    "HasA": "has",
-    "UsedFor": "is used for",
-    "CapableOf": "can",
-    "AtLocation": "is found at",
-    "Causes": "causes",
-    "HasProperty": "is",
-    "Desires": "wants",
-    "Synonym": "means the same as",
-    "Antonym": "is the opposite of",
-    "MotivatedByGoal": "is done because of",
-    "CausesDesire": "makes one want",
-    "RelatedTo": "has to do with",
-    "SymbolOf": "is a symbol of",
-    "DefinedAs": "is defined as",
-    "HasSubevent": "involves",
-    "HasPrerequisite": "needs",
-}
-
-
-# The knowledge base has facts about these words ("a is a kind of letter"), but no question is about them.
-_STOP_WORDS = frozenset(
-    split_words(
-        "a an the and or but if so as at by for from in into of off on out over to up with about after before between "
-        "than then this that these those there here what which who whom whose when where why how is am are was were be "
-        "been being do does did have has had having can could will would shall should may might must not no nor only "
-        "very too just i me my mine you your he him his she her it its we us our they them their s t"
-    )
-)
+_WORDS = tomllib.loads(Path(__file__).with_name("teachme.toml").read_text(encoding="utf-8"))
+_STOP_WORDS = frozenset(split_words(_WORDS["stop"]))
 
 
 @dataclass(frozen=True)
@@ -116,7 +88,7 @@ def _fact(row: list[str], language: str) -> tuple[str, float, str] | None:
     start, end = _term(row[2], language), _term(row[3], language)
     if not start or not end or not relation:
         return None
-    says = _RELATION_TEXTS.get(relation) or re.sub(r"(?<=[a-z])(?=[A-Z])", " ", relation).replace("_", " ").lower()
+    says = _WORDS["relations"].get(relation) or re.sub(r"(?<=[a-z])(?=[A-Z])", " ", relation).replace("_", " ").lower()
     try:
         weight = float(json.loads(row[4])["weight"]) if len(row) > 4 else 1.0
     except (ValueError, KeyError, TypeError):

@@ -98,7 +98,6 @@ class Kind:
         A case is solved by searching for each of its titles and finishing with its answer. If a file is not JSON lines,
         all lines count as wrong. `good` and `total` count cases; `problems` also has the faults of pages and misses.
         """
-        del seed
         paths, name = self.files(check_options(self.name, options, self.options)["data"])
         problems: list[str] = []
         lines = sum(len(read_lines(path)) for path in paths)
