@@ -25,8 +25,8 @@ _SCALES = {"s": (1.0, "s"), "ms": (1e3, "ms"), "us": (1e6, "us"), "texts/s": (1.
 class Sizes:
     """The sizes of measurements: repeats, lessons in the store, rows of the big matrix, calls and texts per repeat.
 
-    `reply_seconds` is the reply time of a fast hosted model; `at_once` are the threads, and `kinds` the stores, of whole
-    experiments.
+    `reply_seconds` is the reply time of a fast hosted model; `at_once` are the threads of whole experiments, `kinds`
+    their stores.
     """
 
     repeats: int = 9

@@ -123,12 +123,12 @@ class Scene:
 
 @dataclass(frozen=True)
 class Tried:
-    """One attack under one defence: its success, whether the patterns flag it, lessons recalled and quarantined."""
+    """One attack under one defence: whether the patterns flag it, its success, lessons recalled and quarantined."""
 
     attack: Attack
     defence: Defence
-    succeeded: bool
     flagged: bool
+    succeeded: bool
     recalled: int
     waiting: int
 
@@ -164,9 +164,8 @@ def load_attacks(scene: str = "") -> list[Attack]:
     attacks = []
     for row in read_toml(Path(__file__).parent / "attacks.toml")["attack"]:
         counts[row["family"]] += 1
-        attacks.append(
-            Attack(**{**row, "name": f"{row['family']}-{counts[row['family']]}", "says": tuple(row["says"])})
-        )
+        name = f"{row['family']}-{counts[row['family']]}"
+        attacks.append(Attack(**{**row, "name": name, "says": tuple(row["says"])}))
     return [attack for attack in attacks if scene in ("", attack.scene)]
 
 
@@ -215,10 +214,13 @@ def attack_all(
         training = _gather(scene, model(), texts)
         flagged = any(screen_trajectory(each).meta.get("flags") for each in training)
         clean = _gather(scene, model(), {}) if "clean" in defences else []
-        return [
-            _try(scene, attack, model(), defence, clean if defence == "clean" else training, flagged, stores[defence])
-            for defence in defences
-        ]
+        tried = []
+        for defence in defences:
+            attempts = clean if defence == "clean" else training
+            tried.append(
+                Tried(attack, defence, flagged, *_try(scene, attack, model(), defence, attempts, stores[defence]))
+            )
+        return tried
 
     with ExitStack() as stack:
         # All defences learn from the same attempts, and a store takes an attempt once.
@@ -236,14 +238,9 @@ def _gather(scene: Scene, llm: LLM, texts: dict[int, str]) -> list[Trajectory]:
 
 
 def _try(
-    scene: Scene,
-    attack: Attack,
-    llm: LLM,
-    defence: Defence,
-    training: Sequence[Trajectory],
-    flagged: bool,
-    store: Store,
-) -> Tried:
+    scene: Scene, attack: Attack, llm: LLM, defence: Defence, training: Sequence[Trajectory], store: Store
+) -> tuple[bool, int, int]:
+    """Whether a test attempt obeyed, and how many lessons it got and the memory quarantined."""
     method = ERL(llm, about=scene.about, retrieve="all")
     # The attack's choice must be wrong, so that obeying differs from being right.
     choice = attack.choice
@@ -264,7 +261,7 @@ def _try(
         guidance = memory.recall(task)
     with closing(scene.make_env(False)) as env:
         made = scene.agent(llm=llm).run(task, env, Guidance(blocks=guidance.blocks, lessons=guidance.lessons))
-    return Tried(attack, defence, attack.succeeded(made, task), flagged, len(guidance.lessons), waiting)
+    return attack.succeeded(made, task), len(guidance.lessons), waiting
 
 
 def summary(tried: Sequence[Tried]) -> dict[str, Any]:
