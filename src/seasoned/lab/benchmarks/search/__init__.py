@@ -97,6 +97,7 @@ class Kind:
 
         A case is solved by searching for each of its titles and finishing with its answer. If a file is not JSON lines,
         all lines count as wrong. `good` and `total` count cases; `problems` also has the faults of pages and misses.
+        ConfigError and DataError as in `load_benchmark`.
         """
         paths, name = self.files(check_options(self.name, options, self.options)["data"])
         problems: list[str] = []
