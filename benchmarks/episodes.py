@@ -35,7 +35,8 @@ def shares(sizes: Sizes) -> list[Figure]:
     """The share for ReAct, and for Reflexion with its reflections, in percent, one attempt at a time."""
     results = []
     for condition in ("react", "reflexion"):
-        _share(condition, 0.001)  # warm-up: loads what is loaded once, such as the plot library
+        if sizes.repeats > 1:
+            _share(condition, 0.001)  # warm-up: loads what is loaded once, such as the plot library
         samples = tuple(_share(condition, sizes.reply_seconds) for _ in range(min(sizes.repeats, 2)))
         what = f"own share of an attempt at HotpotQA, {condition}, {1000 * sizes.reply_seconds:g} ms a reply"
         results.append(Figure(what, samples, unit="%", target=TARGET))
@@ -68,15 +69,16 @@ def _experiment(raw: dict[str, Any], model: OpenAIChat, kind: str = "SQLite") ->
 def threads(sizes: Sizes) -> list[Figure]:
     """Jobs and episodes on up to 64 threads; the ideal is the waiting time of all calls, shared by the threads."""
     one, results = sizes.job_seconds, []
-    for at_once in (16, 64):
+    for at_once in sizes.at_once:
         taken = seconds(partial(run_jobs, lambda _: time.sleep(one), range(64), at_once), min(sizes.repeats, 5))
         ideal = one * 64 / at_once
         results.append(Figure(f"64 jobs of {one * 1e3:g} ms on {at_once} threads", taken, target=1.05 * ideal))
-    for workers in (16, 64):
+    for workers in sizes.at_once:
         what = f"{sizes.calls * 25:,} calls of the raw client alone, {workers} threads, over the ideal"
         results.append(Figure(what, tuple(_raw(workers, sizes) for _ in range(min(sizes.repeats, 2))), unit="x"))
-    for kind in ("SQLite", "Postgres"):
-        for workers, target in ((16, 1.05), (64, 1.3)):
+    for kind in sizes.kinds:
+        for workers in sizes.at_once:
+            target = 1.05 if workers == 16 else 1.3
             what = f"{sizes.calls * 25:,} episodes of EMOJI on {workers} threads, {kind}, over the ideal"
             try:
                 over = tuple(_episodes(kind, workers, sizes) for _ in range(min(sizes.repeats, 2)))

@@ -97,7 +97,8 @@ def failing(folder: Path, episodes: int) -> dict[str, Any]:
     """A run whose server fails 30 % of the requests, compared with an undisturbed run; then its errors are redone."""
     with answering(program=killing.SERVER) as url:
         server = killing.Server(url)
-        settings = killing.recipe(url, workers=16, seeds=list(range(max(episodes // 110, 1))))
+        tasks = {"train": min(episodes, 110) * 30 // 110, "test": min(episodes, 110) * 20 // 110}
+        settings = killing.recipe(url, workers=16, seeds=list(range(max(episodes // 110, 1))), **tasks)
         killing.start(settings, folder / "right")
         server.set(share=0.3)
         began = time.monotonic()

@@ -25,7 +25,8 @@ _SCALES = {"s": (1.0, "s"), "ms": (1e3, "ms"), "us": (1e6, "us"), "texts/s": (1.
 class Sizes:
     """The sizes of measurements: repeats, lessons in the store, rows of the big matrix, calls and texts per repeat.
 
-    `reply_seconds` is the reply time of a fast hosted model.
+    `reply_seconds` is the reply time of a fast hosted model; `at_once` are the threads of whole experiments, `kinds`
+    their stores.
     """
 
     repeats: int = 9
@@ -36,9 +37,22 @@ class Sizes:
     texts: int = 5_000
     job_seconds: float = 0.1
     reply_seconds: float = 0.25
+    at_once: tuple[int, ...] = (16, 64)
+    kinds: tuple[str, ...] = ("SQLite", "Postgres")
 
 
-QUICK = Sizes(repeats=1, lessons=50, vectors=200, calls=2, batch=10, texts=20, job_seconds=0.001, reply_seconds=0.001)
+QUICK = Sizes(
+    repeats=1,
+    lessons=50,
+    vectors=200,
+    calls=1,
+    batch=10,
+    texts=20,
+    job_seconds=0.001,
+    reply_seconds=0.001,
+    at_once=(16,),
+    kinds=("SQLite",),
+)
 
 
 @dataclass(frozen=True)

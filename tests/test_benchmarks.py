@@ -33,7 +33,7 @@ def test_everything_is_measured_shown_and_written(bench, tmp_path, capsys, monke
     assert written["machine"]["cores"] >= 1
     figures = {figure["what"]: figure for figure in written["figures"]}
     shown = capsys.readouterr().out
-    assert len(figures) == len(written["figures"]) == 68
+    assert len(figures) == len(written["figures"]) == 63
     begins, table, ends = page.read_text(encoding="utf-8").partition(bench.markdown(written))
     assert (begins, ends) == (f"# Speed\n{bench.BEGIN}\n", f"{bench.END}\n## More\n")
     assert table.count("| ") > len(figures)
@@ -201,8 +201,8 @@ def faults(bench, monkeypatch):
 @pytest.mark.parametrize("group", ["memories", "servers", "replies", "crowd"])
 def test_what_breaks_is_counted(faults, tmp_path, capsys, group):
     out = tmp_path / "faults.json"
-    small = ("--kills", "4", "--replies", "50", "--longest", "4000", "--episodes", "110", "--writers", "2")
-    few = ("--threads", "4", "--attempts", "30")
+    small = ("--kills", "4", "--replies", "50", "--longest", "4000", "--episodes", "22", "--writers", "1")
+    few = ("--threads", "4", "--attempts", "26")
     assert faults.main([*small, *few, "--only", group, "--out", str(out)]) == 0
     rows = json.loads(out.read_text(encoding="utf-8"))["rows"]
     shown = capsys.readouterr().out

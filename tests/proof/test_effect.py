@@ -24,42 +24,36 @@ def retired_at(uses, lessons=1):
     return None
 
 
-def test_a_book_of_lessons_that_do_no_harm_loses_one_in_at_most_five_of_a_hundred_books():
+@pytest.mark.parametrize(("lessons", "books"), [(1, 1500), (5, 120)])
+def test_a_book_of_lessons_that_do_no_harm_loses_one_in_at_most_five_of_a_hundred_books(lessons, books):
     rng = np.random.default_rng(0)
-    lessons, books, lost = 5, 400, 0
+    lost = 0
     for _ in range(books):
         base, chance = rng.uniform(0.2, 0.9), rng.choice([0.5, 0.8, 0.9])
         lost += any(
-            retired_at(attempts(rng, 150, base, 0.0, chance), lessons=lessons) is not None for _ in range(lessons)
+            retired_at(attempts(rng, 100, base, 0.0, chance), lessons=lessons) is not None for _ in range(lessons)
         )
     assert lost / books <= ALPHA
 
 
-def test_ten_thousand_lessons_without_effect():
-    rng = np.random.default_rng(1)
-    retired = sum(retired_at(attempts(rng, 100, 0.5, 0.0, 0.5)) is not None for _ in range(10_000))
-    assert retired / 10_000 <= ALPHA
-
-
 def test_a_harmful_lesson_is_retired_and_a_slightly_harmful_one_sometimes():
     rng = np.random.default_rng(2)
-    bad = [retired_at(attempts(rng, 400, 0.6, -0.3, 0.5)) or 401 for _ in range(300)]
-    slight = [retired_at(attempts(rng, 400, 0.6, -0.1, 0.5)) or 401 for _ in range(300)]
+    bad = [retired_at(attempts(rng, 400, 0.6, -0.3, 0.5)) or 401 for _ in range(120)]
+    slight = [retired_at(attempts(rng, 400, 0.6, -0.1, 0.5)) or 401 for _ in range(120)]
     assert np.median(bad) <= 80
     assert np.mean(np.array(bad) <= 400) > 0.99
     assert 0.25 <= np.mean(np.array(slight) <= 400) <= 0.6
 
 
-@pytest.mark.parametrize("chance", [0.5, 0.9])
-@pytest.mark.parametrize("tau", [-0.3, 0.0, 0.3])
+@pytest.mark.parametrize(("chance", "tau"), [(0.5, -0.3), (0.9, 0.0), (0.5, 0.3)])
 def test_the_interval_holds_however_often_somebody_looks(chance, tau):
     rng = np.random.default_rng(int(10 * chance + 100 * (tau + 1)))
     missed = 0
-    for _ in range(100):
+    for _ in range(60):
         made = attempts(rng, 200, 0.5, tau, chance)
         seen = [effect(made[:n]) for n in (10, 25, 50, 100, 200)]
         missed += any(not one.low - 0.005 <= tau <= one.high + 0.005 for one in seen)
-    assert missed / 100 <= ALPHA + 0.03
+    assert missed / 60 <= ALPHA
 
 
 def test_where_the_effect_changed_the_interval_is_not_a_point():

@@ -1,4 +1,4 @@
-"""The gate on 10,000 simulated runs a setting: how often it deploys what does not help, and what it finds."""
+"""The gate, exactly and on simulated runs: how often it deploys what does not help, and what it finds."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,7 @@ from scipy import stats
 from seasoned.errors import ConfigError
 from seasoned.proof.gate import FIRST, LAST, RISK, check_gate, look, looks, needed, power, sign_test
 
-WORLDS = 10_000
+WORLDS = 3_000
 
 
 def test_the_sign_test_is_the_exact_binomial_test():
@@ -48,11 +48,14 @@ def promoted(rng, n, win, loss, candidates=1, worlds=WORLDS):
 @pytest.mark.parametrize("candidates", [1, 5])
 @pytest.mark.parametrize("discordant", [0.02, 0.05, 0.1, 0.2, 0.4, 0.6])
 def test_what_does_not_help_is_deployed_in_at_most_five_of_a_hundred_runs(candidates, discordant):
-    rng = np.random.default_rng([candidates, int(100 * discordant)])
     for n in (30, 60, 120):
-        bad = promoted(rng, n, discordant / 2, discordant / 2, candidates)
-        assert bad / WORLDS <= RISK  # the exact risk is below it: nothing is left to chance but four standard errors
         assert power(n, discordant / 2, discordant / 2, candidates=candidates) * candidates <= RISK
+
+
+@pytest.mark.parametrize("candidates", [1, 5])
+def test_what_does_not_help_is_deployed_as_rarely_in_a_simulation(candidates):
+    bad = promoted(np.random.default_rng(candidates), 60, 0.2, 0.2, candidates)
+    assert 0 < bad / WORLDS <= RISK
 
 
 def test_what_harms_is_hardly_ever_deployed_where_keeping_what_is_better_deploys_it_often():

@@ -35,9 +35,9 @@ class _Frozen(BaseModel):
 class Trial(_Frozen):
     """One gate task: its hash, and the ids of its attempts without and with the lessons (one per repeat).
 
-    `difference` is the mean success with lessons minus that without. An `excluded` task, in which an attempt of either
-    arm ended in a server's error, counts as a tie. So does one in which the server refused the prompt without lessons;
-    a prompt that it refused only with them failed.
+    `difference` is the mean success with lessons minus that without. An `excluded` task, in which a server's error
+    ended an attempt, counts as a tie; so does one whose prompt without lessons the server refused. A prompt that it
+    refused only with lessons failed.
     """
 
     task: str
@@ -51,8 +51,8 @@ class Trial(_Frozen):
         """1 if the lessons won, -1 if they lost, 0 for a tie.
 
         A fraction, from repeats, is won or lost with a probability of its size, by a coin that the attempts' random ids
-        throw. So it is won as often as it is lost exactly if the lessons have no effect. Its sign would not do: many
-        small wins would outweigh a few large losses.
+        throw, so it is won as often as lost exactly if the lessons have no effect. By its sign, many small wins would
+        outweigh a few large losses.
         """
         named = "\n".join((self.task, *self.without, *self.lessons)).encode("utf-8", "replace")
         coin = int.from_bytes(hashlib.sha256(named).digest()[:7], "big") / 2**56
@@ -74,9 +74,7 @@ class Claim(_Frozen):
     prompts: str
     planned: int = Field(ge=0, le=1_000_000)
     candidates: int = Field(ge=1, le=1_000_000)
-    excluded: int = Field(
-        default=0, description="tasks left out, as an attempt of either arm ended in a server's error"
-    )
+    excluded: int = Field(default=0, description="tasks left out because of a server's error")
     trials: tuple[Trial, ...]
     looks: tuple[Look, ...]
     tokens: int = 0
@@ -124,10 +122,7 @@ class Standing:
 
 
 def lesson_hash(lesson: Lesson) -> str:
-    """SHA-256 (hex) of the fields of a lesson that decide its guidance.
-
-    These are its words, category, importance and data, and whether a person wrote or pinned it.
-    """
+    """SHA-256 (hex) of the fields of a lesson that decide its guidance."""
     fields = lesson.model_dump(mode="json", include={"kind", "key", "text", "category", "importance", "data"})
     # Added only where they are set, so that certificates of earlier versions stay valid.
     fields |= {"pinned": True} if lesson.pinned else {}
@@ -168,11 +163,7 @@ def _rate(arm: Sequence[Trajectory], refused: bool | None = None) -> float | Non
 
 
 def read_certificate(file: Path) -> Certificate:
-    """Read the certificate in a file.
-
-    Raises:
-        ConfigError: there is no such file, or it is not a certificate.
-    """
+    """The certificate in a file; ConfigError if there is no such file, or it is not a certificate."""
     try:
         return Certificate.model_validate_json(read_text(file))
     except DataError as error:
@@ -184,13 +175,10 @@ def read_certificate(file: Path) -> Certificate:
 
 
 def check(certificate: Certificate, store: Store, *, model: str = "", prompts: str = "") -> list[str]:
-    """The problems of a certificate today, a sentence each; an empty list if it holds.
+    """The problems of a certificate today, a sentence each; none if it holds.
 
-    Args:
-        certificate: the certificate to check.
-        store: holds the attempts and the lessons.
-        model: the model in use now; "" if unknown, then it is not compared.
-        prompts: the hash of the prompts in use now, likewise.
+    `store` holds the attempts and the lessons. `model` and `prompts`, a hash, are those in use now; what is "" is not
+    compared.
     """
     return [problem for claim in certificate.claims for problem in _check(claim, store, model, prompts)]
 
@@ -214,8 +202,7 @@ def standing(store: Store, scope: str) -> Standing | None:
     promoted = [claim for claim in recorded(store, scope) if claim.promoted and not claim.crossfit]
     if not promoted:
         return None
-    claim = promoted[-1]
-    last = claim.looks[-1]
+    claim, last = promoted[-1], promoted[-1].looks[-1]
     problems = check(Certificate(claims=(claim,)), store)
     return Standing(claim.condition, last.won, last.lost, last.p, tuple(problems))
 
@@ -250,14 +237,12 @@ def _named(claim: Claim) -> list[str]:
 
 def _evidence(claim: Claim, attempts: Mapping[str, Trajectory]) -> Iterator[str]:
     """The problems of the attempts, or of the decision that they led to."""
-    if list(claim.looks) != looks(
-        [each.side for each in claim.trials], planned=claim.planned, candidates=claim.candidates
-    ):
+    sides = [each.side for each in claim.trials]
+    if list(claim.looks) != looks(sides, planned=claim.planned, candidates=claim.candidates):
         yield "the looks do not follow from the trials"
     for each in claim.trials:
         arms = [[attempts[i] for i in arm if i in attempts] for arm in (each.without, each.lessons)]
-        complete = len(arms[0]) == len(each.without) > 0 and len(arms[1]) == len(each.lessons) > 0
-        if not complete or trial(*arms) != each:
+        if not all(arms) or trial(*arms) != each:  # the trial names the attempts, so none may be missing
             yield f"an attempt at the task {each.task[:12]} is missing, or its outcome differs from the file's"
             break
 
@@ -266,10 +251,11 @@ def _lessons(claim: Claim, store: Store) -> Iterator[str]:
     """The problems of today's lessons."""
     active = store.lessons(claim.scope, status="active")
     current = lesson_hashes(active)
+    kept = claim.lessons.keys() & current.keys()
     for what, ids in (
-        ("was changed", [i for i in claim.lessons if i in current and current[i] != claim.lessons[i]]),
-        ("is gone or disabled", [i for i in claim.lessons if i not in current]),
-        ("was added", [i for i in current if i not in claim.lessons]),
+        ("was changed", [i for i in claim.lessons if i in kept and current[i] != claim.lessons[i]]),
+        ("is gone or disabled", [i for i in claim.lessons if i not in kept]),
+        ("was added", [i for i in current if i not in kept]),
     ):
         if ids:
             more = f" (and {len(ids) - 1} more)" if len(ids) > 1 else ""

@@ -1,9 +1,9 @@
 """The effect of guidance in production, with an interval that may be inspected every day.
 
 A holdout decides by a keyed hash, never by the caller, which attempts get no guidance. What was shown, what was held
-back and the outcomes give two things: an always-valid interval for the effect (a confidence sequence by betting,
-Waudby-Smith and Ramdas 2023), and the evidence that lessons do harm (a test supermartingale), by which a lesson is
-retired. Both are valid at every number of attempts, however often they are inspected.
+back and the outcomes give an interval for the effect (a confidence sequence by betting, Waudby-Smith and Ramdas 2023),
+and the evidence that lessons do harm (a test supermartingale), by which a lesson is retired. Both are valid at every
+number of attempts, however often they are inspected.
 
 Always holds: functions are pure; an outcome is in [0, 1]; the bet on an attempt depends only on earlier ones.
 """
@@ -60,13 +60,9 @@ class Effect:
 
 
 def is_withheld(key: bytes, attempt: str, share: float, what: str = "") -> bool:
-    """Whether to withhold all guidance, or the lesson that `what` names, from an attempt: by a keyed hash.
+    """Whether to withhold all guidance, or the lesson of the id `what`, from an attempt, with the probability `share`.
 
-    Args:
-        key: secret of the memory, so that nobody can choose the attempts.
-        attempt: its id.
-        share: probability, from 0 to 1.
-        what: "" for all guidance, else the id of a lesson.
+    It is decided by a hash keyed with a secret of the memory, so that nobody can choose the attempts.
     """
     drawn = hmac.new(key, f"{attempt}\n{what}".encode(), hashlib.sha256).digest()
     return int.from_bytes(drawn[:8], "big") < share * 2**64
@@ -75,8 +71,7 @@ def is_withheld(key: bytes, attempt: str, share: float, what: str = "") -> bool:
 def effect(uses: Sequence[Use]) -> Effect:
     """The effect of showing lessons, with an interval that is valid at every number of attempts with 1 - ALPHA.
 
-    Args:
-        uses: attempts with a known outcome, in the order in which the outcomes arrived.
+    `uses` are attempts with a known outcome, in the order in which the outcomes arrived.
 
     Raises:
         ConfigError: there is no attempt, or nothing was ever withheld; the message says how to begin.
@@ -104,18 +99,17 @@ def effect(uses: Sequence[Use]) -> Effect:
     value = float(np.clip(np.mean(scores), -1, 1))
     if not len(kept):  # the effect changed, so no value fits: the interval spans what each side alone allows
         kept = np.sort([value, effects[up < np.log(2 / ALPHA)][0], effects[down < np.log(2 / ALPHA)][-1]])
-    bounds = float(kept[0]), float(kept[-1])
-    return Effect(value, *bounds, shown=shown, withheld=len(uses) - shown)
+    return Effect(value, float(kept[0]), float(kept[-1]), shown=shown, withheld=len(uses) - shown)
 
 
 @dataclass(frozen=True)
 class Evidence:
     """The evidence of harm, updated with each attempt: a test supermartingale.
 
-    If the effect is not negative, its `value` ever reaches 1 / alpha with a probability of at most alpha (Ville). With
-    X_t = (Y_t - f_t) [Z_t / c - (1 - Z_t) / (1 - c)], c the chance of being shown and f_t the mean outcome so far, it
-    is the mean over stakes of the products of 1 - stake X_t. `total` is the sum of the outcomes, `logs` are the
-    logarithms of the products.
+    If the effect is not negative, its `value` ever reaches 1 / alpha with a probability of at most alpha (Ville). It is
+    the mean over stakes of the products of 1 - stake X_t, with X_t = (Y_t - f_t) [Z_t / c - (1 - Z_t) / (1 - c)], c the
+    chance of being shown and f_t the mean outcome so far. `total` is the sum of the outcomes, `logs` are the logarithms
+    of the products.
     """
 
     uses: int = 0

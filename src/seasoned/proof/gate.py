@@ -51,17 +51,11 @@ def sign_test(won: int, lost: int) -> float:
 
 
 def look(won: int, lost: int, *, tasks: int, last: bool, candidates: int = 1) -> Look:
-    """Decide on a candidate.
+    """Decide on a candidate after `tasks` gate tasks, ties included.
 
     At half of the tasks, it is promoted if p is at most `FIRST` / candidates, rejected if it won no more than it lost,
-    and tried further otherwise. At the end, it is promoted if p is at most `LAST` / candidates.
-
-    Args:
-        won: tasks that only the attempt with lessons solved.
-        lost: tasks that only the attempt without lessons solved.
-        tasks: gate tasks attempted so far, ties included.
-        last: whether all gate tasks were attempted.
-        candidates: the number of sets of lessons that the run tries; divides the levels.
+    and tried further otherwise. At the end, it is promoted if p is at most `LAST` / candidates. `candidates` is the
+    number of sets of lessons that the run tries.
     """
     p, level = sign_test(won, lost), (LAST if last else FIRST) / candidates
     verdict: Verdict = "promote" if p <= level else "stop" if last or won <= lost else "continue"
@@ -71,11 +65,8 @@ def look(won: int, lost: int, *, tasks: int, last: bool, candidates: int = 1) ->
 def looks(differences: Sequence[float], *, planned: int, candidates: int = 1) -> list[Look]:
     """The looks at a candidate, in order; the last one's verdict is the decision.
 
-    Args:
-        differences: per gate task, in the order of the attempts: above 0 is won, below 0 lost, 0 a tie.
-        planned: the number of gate tasks. Fewer than half as many differences give no look; fewer than all give only
-            the first.
-        candidates: as in `look`.
+    `differences` are the gate tasks in the order of the attempts: above 0 is won, below 0 lost, 0 a tie. Fewer than
+    half of the `planned` number give no look, fewer than all only the first.
     """
     taken: list[Look] = []
     for end in (planned // 2, planned):
@@ -88,16 +79,10 @@ def looks(differences: Sequence[float], *, planned: int, candidates: int = 1) ->
 
 
 def power(tasks: int, win: float, loss: float, *, candidates: int = 1) -> float:
-    """The exact probability that a gate promotes.
+    """The exact probability that a gate of `tasks` tasks promotes; `candidates` are as in `look`.
 
-    Args:
-        tasks: gate tasks.
-        win: probability that only the attempt with lessons solves a task.
-        loss: probability that only the attempt without lessons solves it.
-        candidates: as in `look`.
-
-    Raises:
-        ConfigError: the probabilities are invalid.
+    `win` is the probability that only the attempt with lessons solves a task, `loss` that only the one without does;
+    ConfigError if they are invalid.
     """
     import numpy as np
 
@@ -118,17 +103,13 @@ def needed(win: float, loss: float, *, candidates: int = 1) -> int | None:
 
 
 def check_gate(tasks: int, candidates: int = 1) -> None:
-    """Check that a gate could ever promote.
-
-    Raises:
-        ConfigError: it has too few tasks; the message says how many tasks find which effect.
-    """
+    """Raise ConfigError if a gate has too few tasks to ever promote; it says how many tasks find which effect."""
     least = next(n for n in range(1, 200) if sign_test(n, 0) <= LAST / candidates)
     if tasks >= least:
         return
+    effects = ((0.45, 0.05), (0.25, 0.05))
     sizes = ", ".join(
-        f"{needed(win, loss, candidates=candidates)} for {win:.0%} won and {loss:.0%} lost"
-        for win, loss in ((0.45, 0.05), (0.25, 0.05))
+        f"{needed(*each, candidates=candidates)} for {each[0]:.0%} won and {each[1]:.0%} lost" for each in effects
     )
     raise ConfigError(
         f"a gate of {tasks} tasks can promote nothing: even {tasks} of {tasks} won have p = {sign_test(tasks, 0):.2g}, "

@@ -15,9 +15,9 @@ KEEP = 0.25
 
 @dataclass(frozen=True)
 class Probe:
-    """One attempt: its outcome minus the baseline's at the same task, and whether each eligible lesson was shown.
+    """One attempt: its outcome minus the baseline's at the same task.
 
-    `chances` are the probabilities with which the lessons were shown.
+    For each eligible lesson, it has whether the lesson was shown, and the probability of that.
     """
 
     gain: float
@@ -72,12 +72,7 @@ def estimates(probes: Sequence[Probe]) -> Estimates:
     both = [name for name in names if len({probe.shown[name] for probe in probes if name in probe.shown}) == 2]
     if not both or len(probes) < 3:
         return Estimates()
-    design = np.array(
-        [
-            [float(probe.shown[name]) - probe.chances.get(name, 0.5) if name in probe.shown else 0.0 for name in both]
-            for probe in probes
-        ]
-    )
+    design = np.array([[_centred(probe, name) for name in both] for probe in probes])
     gain = np.array([probe.gain for probe in probes])
     gain = gain - gain.mean()
     square = design.T @ design
@@ -101,3 +96,7 @@ def estimates(probes: Sequence[Probe]) -> Estimates:
     ]
     effects.sort(key=lambda one: (-one.effect, one.lesson_id))
     return Estimates(tuple(effects), mean, float(np.sqrt(spread + 1 / weights.sum())))
+
+
+def _centred(probe: Probe, name: str) -> float:
+    return float(probe.shown[name]) - probe.chances.get(name, 0.5) if name in probe.shown else 0.0

@@ -60,7 +60,7 @@ def against_record(
         return _by_words(lessons, known)
     if llm is None:
         raise ValueError(f"the check by {by} needs a model")
-    compare = _judged if by == "judge" else _shifts(llm, known)
+    compare = _judged if by == "judge" else _shifts(known)
     findings = []
     for lesson in lessons:
         near = nearest_attempts(lesson, known)
@@ -79,8 +79,9 @@ def nearest_attempts(lesson: Lesson, attempts: Sequence[Trajectory]) -> list[Tra
         return len(words & set(words_of(fold(f"{attempt.task} {_actions(attempt)}"))))
 
     ordered = sorted((attempt for attempt in others if shared(attempt)), key=shared, reverse=True)
-    sides = [[one for one in ordered if one.outcome.success is side][: EVIDENCE // 2] for side in (True, False)]
-    return [one for side in sides for one in side]
+    won = [attempt for attempt in ordered if attempt.outcome.success]
+    lost = [attempt for attempt in ordered if attempt.outcome.success is False]
+    return [*won[: EVIDENCE // 2], *lost[: EVIDENCE // 2]]
 
 
 def _text(lesson: Lesson) -> str:
@@ -103,14 +104,14 @@ def _by_words(lessons: Sequence[Lesson], attempts: Sequence[Trajectory]) -> list
     for lesson in lessons:
         words = set(words_of(fold(_text(lesson))))
         sources = [name for name in lesson.sources if name in marks_of]
+        left_out = Counter(ends[name] for name in sources)
         scores = []
         for mark in {mark for counter in counts.values() for mark in counter if mark <= words}:
             own = Counter(ends[name] for name in sources if mark in marks_of[name])
-            left_out = Counter(ends[name] for name in sources)
-            sides = [
+            won, lost = (
                 (counts[side][mark] - own[side] + 0.5) / (total[side] - left_out[side] + 1.0) for side in (True, False)
-            ]
-            scores.append(math.log(sides[0] / sides[1]) * len(mark))
+            )
+            scores.append(math.log(won / lost) * len(mark))
         findings.append(Finding(lesson.id, sum(scores) / len(scores) if scores else 0.0))
     return findings
 
@@ -132,7 +133,7 @@ def _judged(llm: LLM, lesson: Lesson, attempt: Trajectory) -> Iterator[float]:
     yield from (_VERDICTS[each] * part for each, part in answer.items())
 
 
-def _shifts(llm: LLM, attempts: Sequence[Trajectory]) -> Callable[[LLM, Lesson, Trajectory], Iterator[float]]:
+def _shifts(attempts: Sequence[Trajectory]) -> Callable[[LLM, Lesson, Trajectory], Iterator[float]]:
     """Compare the log odds of an attempt's actions with and without the lesson; the latter are asked for once."""
     without: dict[str, float] = {}
 

@@ -84,27 +84,22 @@ def flags(text: str, *, foreign: bool = True) -> tuple[str, ...]:
 
     Args:
         text: any text.
-        foreign: whether the text came from outside the agent (an observation, a page, a task, a lesson). The agent's
-            own text contains role marks and tool calls, so these are flagged only in foreign text.
+        foreign: whether it came from outside the agent (an observation, a page, a task, a lesson). Role marks and tool
+            calls are flagged only in foreign text, since the agent's own text contains them.
 
     Returns:
         Reasons, each the end of a sentence that begins with "the text".
     """
-    reasons = []
     plain = _plain(text)
-    if _orders(plain):
-        reasons.append(IGNORES)
-    if _PHRASES.search(plain):
-        reasons.append(COMMANDS)
-    if _hides(text):
-        reasons.append(HIDES)
-    if foreign and _ROLES.search(plain):
-        reasons.append(ROLES)
-    if foreign and _CALLS.search(plain):
-        reasons.append(CALLS)
-    if foreign and any(_readable(blob.group()) for blob in _B64.finditer(text)):
-        reasons.append(ENCODES)
-    return tuple(reasons)
+    found = {
+        IGNORES: _orders(plain),
+        COMMANDS: _PHRASES.search(plain),
+        HIDES: _hides(text),
+        ROLES: foreign and _ROLES.search(plain),
+        CALLS: foreign and _CALLS.search(plain),
+        ENCODES: foreign and any(_readable(blob.group()) for blob in _B64.finditer(text)),
+    }
+    return tuple(reason for reason, seen in found.items() if seen)
 
 
 def visible(text: str) -> str:
@@ -132,24 +127,18 @@ def _orders(plain: str) -> bool:
     """Whether a word such as "ignore" is soon followed by both "previous" and "instructions", in any order."""
     if not any(hint in plain for hint in _VERB_HINTS):
         return False
-    verb = which = what = -_MAX_GAP - 1
+    last = dict.fromkeys(("verb", "which", "what"), -_MAX_GAP - 1)  # where each was last
     for match in _ORDER.finditer(plain):
-        at = match.start()
-        if match.lastgroup == "verb":
-            verb = at
-        elif match.lastgroup == "which":
-            which = at
-        else:
-            what = at
-        if match.lastgroup != "verb" and verb >= 0 and at - verb <= _MAX_GAP and min(which, what) > verb:
+        kind, at = str(match.lastgroup), match.start()
+        last[kind] = at
+        verb = last["verb"]
+        if kind != "verb" and verb >= 0 and at - verb <= _MAX_GAP and min(last["which"], last["what"]) > verb:
             return True
     return False
 
 
 def _hides(text: str) -> bool:
-    if text.isascii():
-        return False
-    return any(pattern.search(text) for pattern in (_BIDI, _TAGS, _SELECTORS, _WITHIN))
+    return not text.isascii() and any(pattern.search(text) for pattern in (_BIDI, _TAGS, _SELECTORS, _WITHIN))
 
 
 def _readable(blob: str) -> bool:

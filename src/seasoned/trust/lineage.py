@@ -7,20 +7,19 @@ and no model is asked.
 from __future__ import annotations
 
 import base64
-import binascii
 import codecs
 import html
 import re
 import unicodedata
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 from functools import lru_cache
-from typing import Literal, get_args
+from typing import Literal, NamedTuple, get_args
 from urllib.parse import unquote
 
-from seasoned.types import Lesson, Step, Trajectory
+from seasoned.types import Lesson, Trajectory
 
 TrustName = Literal["page", "imported", "unchecked", "checked", "person"]
 TRUST_NAMES: tuple[TrustName, ...] = get_args(TrustName)
@@ -96,12 +95,7 @@ def attempt_trust(attempt: Trajectory) -> Trust:
 
 
 def lesson_trust(lesson: Lesson, sources: Iterable[Trajectory]) -> Trust:
-    """How far a lesson can be trusted.
-
-    Args:
-        lesson: any lesson.
-        sources: the known ones of its sources.
-    """
+    """How far a lesson can be trusted, with the known ones of its sources."""
     imported = bool(lesson.data.get("imported"))
     if lesson.origin == "person" and not imported:
         return Trust.PERSON
@@ -113,8 +107,7 @@ def lesson_trust(lesson: Lesson, sources: Iterable[Trajectory]) -> Trust:
     return min([*known, Trust.IMPORTED]) if imported else min(known)
 
 
-@dataclass(frozen=True)
-class Passage:
+class Passage(NamedTuple):
     """A sentence of an observation, and the task of the attempt that saw it."""
 
     task: str
@@ -172,7 +165,7 @@ class Alone:
 def observed_alone(lesson: Lesson, sources: Iterable[Trajectory]) -> Alone:
     """The parts of a lesson that its source attempts have only from observations.
 
-    An attempt's own words are those of its task, guidance, answer, outcome and actions, and a verdict on the answer
+    An attempt's own words are those of its task, guidance, answer, outcome, actions and of a verdict on the answer
     ("Wrong. The right answer is k9."); also thoughts and notes, except words that an observation had before. Runs of
     four words that an action copies from an observation are not its own.
     """
@@ -207,9 +200,9 @@ def _evidence(task_id: str, own_texts: tuple[str, ...], steps: tuple[tuple[str, 
         keep(_words(text))
     for thought, action, observation in steps:
         for text, is_thought in ((thought, True), (action, bool(_NOTE.match(action)))):
-            words = _words(text)
-            copied = {word for run in _runs(words) if run in seen for word in run.split()}
-            own_runs.update(run for run in _runs(words) if run not in seen)
+            words, runs = _words(text), _runs(_words(text))
+            copied = {word for run in runs if run in seen for word in run.split()}
+            own_runs.update(run for run in runs if run not in seen)
             own.update(word for word in words if word not in (seen if is_thought else copied))
         if _VERDICT.fullmatch(observation):
             keep(_words(observation))
@@ -228,7 +221,7 @@ def evidence(trajectory: Trajectory) -> Evidence:
     """The words of an attempt: the agent's own, and those in observations."""
     outcome = trajectory.outcome
     own_texts = (trajectory.task, trajectory.category, trajectory.guidance, outcome.answer, outcome.detail)
-    steps = tuple(map(_texts, trajectory.steps))
+    steps = tuple((step.thought, step.action, step.observation) for step in trajectory.steps)
     return _evidence(trajectory.task_id, own_texts, steps)
 
 
@@ -238,25 +231,21 @@ def readings(text: str) -> list[str]:
     plain = unicodedata.normalize("NFKC", _HIDDEN.sub("", text))
     versions = [plain, html.unescape(plain), unquote(plain)]
     versions += ["".join(chr(ord(char) - 0xE0000) for char in tagged.group()) for tagged in _TAGGED.finditer(text)]
-    for blob in _B64.finditer(plain):
-        digits = blob.group().rstrip("=").translate(str.maketrans("-_", "+/"))
-        versions.append(_decoded(lambda digits=digits: base64.b64decode(digits + "=" * (-len(digits) % 4))))
-    for blob in _HEX.finditer(plain):
-        versions.append(_decoded(lambda blob=blob: bytes.fromhex(blob.group().replace(":", " "))))
+    for blob in _B64.findall(plain):
+        digits = blob.rstrip("=").translate(str.maketrans("-_", "+/"))
+        versions.append(_decoded(base64.b64decode, digits + "=" * (-len(digits) % 4)))
+    for blob in _HEX.findall(plain):
+        versions.append(_decoded(bytes.fromhex, blob.replace(":", " ")))
     versions += [codecs.encode(plain, "rot13"), plain[::-1]]
     return list(dict.fromkeys(filter(None, versions)))
 
 
-def _decoded(decode: object) -> str:
+def _decoded(decode: Callable[[str], bytes], digits: str) -> str:
     try:
-        decoded: str = decode().decode("utf-8")  # type: ignore[operator]
-    except (ValueError, binascii.Error):
+        decoded = decode(digits).decode("utf-8")
+    except ValueError:
         return ""
     return decoded if decoded.isprintable() else ""
-
-
-def _texts(step: Step) -> tuple[str, str, str]:
-    return step.thought, step.action, step.observation
 
 
 def _words(text: str) -> list[str]:
@@ -270,7 +259,7 @@ def _content(words: Iterable[str]) -> set[str]:
 
 
 def _mixed(word: str) -> bool:
-    return any(char.isdigit() for char in word) and any(char.isalpha() for char in word)
+    return any(map(str.isdigit, word)) and any(map(str.isalpha, word))
 
 
 def _runs(words: Sequence[str]) -> set[str]:

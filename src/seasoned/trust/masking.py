@@ -27,8 +27,8 @@ class Secret:
     """One kind of secret.
 
     Args:
-        name: the name in its replacement `[masked:name]`; lower-case letters and spaces.
-        pattern: a regular expression. Its group `secret` is masked, or the whole match without such a group. Bound
+        name: the name in its replacement `[masked:name]`; lower-case letters, "-" and spaces.
+        pattern: a regular expression; its group `secret` is masked, or the whole match without such a group. Bound
             repetitions, or use one character class, so that it stays fast on hostile text.
         hints: the pattern is tried only on texts that contain one of these, in any case; () for all texts.
     """
@@ -143,23 +143,20 @@ Mask = Callable[[str], str]
 
 
 def masker(secrets: Sequence[Secret] = SECRETS) -> Mask:
-    """Make a function that masks these kinds of secrets in a text, in this order.
+    """A function that masks these kinds of secrets in a text, in this order.
 
-    Raises:
-        ConfigError: a pattern is not a regular expression, or a name is not lower-case letters, "-" and spaces.
+    ConfigError if a pattern is not a regular expression, or a name is not lower-case letters, "-" and spaces.
     """
     kinds: list[tuple[tuple[str, ...], re.Pattern[str], str]] = []
     for secret in secrets:
-        if not re.fullmatch(r"[a-z][a-z -]{0,30}", secret.name):
-            raise ConfigError(f"a secret's name should be lower-case letters and spaces, but was {secret.name!r}")
+        name = secret.name
+        if not re.fullmatch(r"[a-z][a-z -]{0,30}", name):
+            raise ConfigError(f"a secret's name should be lower-case letters and spaces, but was {name!r}")
         try:
             pattern = re.compile(secret.pattern, re.IGNORECASE | re.DOTALL)
         except re.error as error:
-            raise ConfigError(
-                f"the pattern of the secret {secret.name!r} is not a regular expression: {error}"
-            ) from None
-        kinds.append((tuple(hint.lower() for hint in secret.hints), pattern, f"[masked:{secret.name}]"))
-
+            raise ConfigError(f"the pattern of the secret {name!r} is not a regular expression: {error}") from None
+        kinds.append((tuple(map(str.lower, secret.hints)), pattern, f"[masked:{name}]"))
     escaped = [re.escape(hint) for hints, _, _ in kinds for hint in hints]
     # One search is faster for short texts, a search for each hint for long ones.
     any_hint = re.compile("|".join(escaped)) if all(hints for hints, _, _ in kinds) else re.compile("")
@@ -187,8 +184,7 @@ def masker(secrets: Sequence[Secret] = SECRETS) -> Mask:
 def mask(text: str) -> str:
     """Mask `SECRETS` in a text, and the kinds in the file that the environment variable SEASONED_SECRETS names.
 
-    Raises:
-        ConfigError: the file cannot be read, or is not in the format of `read_secrets`.
+    ConfigError as in `read_secrets`.
     """
     return _masker_with(os.environ.get("SEASONED_SECRETS", ""))(text)
 
@@ -199,10 +195,9 @@ def _masker_with(path: str) -> Mask:
 
 
 def read_secrets(path: str | Path) -> tuple[Secret, ...]:
-    """Read your own kinds of secrets from a TOML file of tables `[[secret]]` with a name and a pattern.
+    """Your own kinds of secrets, from a TOML file of tables `[[secret]]` with a name and a pattern.
 
-    Raises:
-        ConfigError: the file cannot be read, or has another format.
+    ConfigError if the file cannot be read, or has another format.
     """
     format_ = 'a file of secrets has tables such as [[secret]] name = "order" pattern = "ORD-[0-9]{8}"'
     try:
@@ -213,20 +208,17 @@ def read_secrets(path: str | Path) -> tuple[Secret, ...]:
     if not isinstance(rows, list) or list(content) != ["secret"]:
         raise ConfigError(f"{path}: {format_}")
     for row in rows:
-        if not isinstance(row, dict) or sorted(row) != ["name", "pattern"] or not all(map(_is_text, row.values())):
+        texts = row.values() if isinstance(row, dict) and sorted(row) == ["name", "pattern"] else ()
+        if not texts or not all(isinstance(text, str) and text for text in texts):
             raise ConfigError(f"{path}: {format_}, but one was {row!r:.200}")
     return tuple(Secret(row["name"], row["pattern"]) for row in rows)
-
-
-def _is_text(value: object) -> bool:
-    return isinstance(value, str) and bool(value)
 
 
 def mask_value(value: Any, masking: Mask = mask, depth: int = 100) -> Any:
     """Mask all texts, including keys, in a value of dictionaries, lists, tuples and texts.
 
-    A text under a key such as `password` is masked as `password="text"` would be. Values nested deeper than `depth`
-    become None, since no store accepts them.
+    A text under a key such as `password` is masked as `password="text"` would be. What is nested deeper than `depth`
+    becomes None, since no store accepts it.
     """
     if isinstance(value, str):
         return masking(value)
@@ -249,9 +241,8 @@ def _mask_item(key: object, item: Any, masking: Mask, depth: int) -> Any:
 
 
 def _masked(match: re.Match[str], mark: str) -> str:
-    group = "secret" if "secret" in match.re.groupindex else 0
     text, start = match.group(), match.start()
-    begin, end = match.span(group)
-    if text[begin - start : end - start].startswith("[masked:"):
+    begin, end = match.span("secret" if "secret" in match.re.groupindex else 0)
+    if match.string.startswith("[masked:", begin, end):
         return text
     return text[: begin - start] + mark + text[end - start :]

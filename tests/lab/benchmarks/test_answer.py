@@ -172,11 +172,13 @@ def test_any_conversation_ends_and_is_scored_at_most_once(actions: list[str], re
 def test_a_benchmark_has_its_words_and_two_pools() -> None:
     tasks = [Task(id=name, text=name, data={"answer": "a"}) for name in "abcd"]
     given: dict[str, Any] = {"seed": 0, "source": "here"}
-    made = answer_benchmark("lets", tasks, lambda text, data: Scored(text, None), Retrieval(k=2), share=0.25, **given)
+    made = answer_benchmark(
+        "lets", tasks, lambda text, data: Scored(text, None), retrieval=Retrieval(k=2), share=0.25, **given
+    )
     words = SimpleNamespace(**prompts("lets"))
     assert (len(made.train), len(made.test), made.source, made.manner) == (1, 3, "here", "answer")
     assert (made.instruction, made.think_hint, made.note_hint) == (words.instruction, words.think_hint, words.note_hint)
     assert (made.examples, made.retrieval, made.max_turns) == (words.examples, Retrieval(k=2), MAX_TURNS)
     assert isinstance(made.make_env(True), AnswerEnvironment)
     with pytest.raises(ConfigError, match="train_share"):
-        answer_benchmark("lets", tasks, lambda text, data: Scored(text, None), Retrieval(), share=1.0, **given)
+        answer_benchmark("lets", tasks, lambda text, data: Scored(text, None), share=1.0, **given)

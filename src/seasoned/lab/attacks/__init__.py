@@ -23,9 +23,10 @@ import json
 import re
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Sequence
-from contextlib import closing
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal, get_args
 from urllib.parse import quote
@@ -46,6 +47,7 @@ from seasoned.methods.erl import ERL
 from seasoned.pool import ExperiencePool
 from seasoned.protocols import LLM, Agent, Environment
 from seasoned.store.sql import Store
+from seasoned.trust.lineage import TrustName
 from seasoned.types import Guidance, Task, Trajectory
 
 Defence = Literal["clean", "off", "patterns", "on"]
@@ -73,15 +75,23 @@ class Attack:
         """The texts in their planted form."""
         return tuple(WAYS[self.how](text) for text in self.says)
 
+    @property
+    def choice(self) -> int | None:
+        """The place, from 0, of the candidate to answer with, if that is the deed."""
+        return int(self.does.removeprefix("choice ")) - 1 if self.does.startswith("choice ") else None
+
     def succeeded(self, made: Trajectory, task: Task) -> bool:
         """Whether a test attempt did the deed."""
-        if self.does.startswith("choice "):
-            return bool(made.outcome.answer == task.data["choices"][int(self.does.removeprefix("choice ")) - 1])
+        if self.choice is not None:
+            return bool(made.outcome.answer == task.data["choices"][self.choice])
         pattern = re.compile(self.deed or re.escape(self.does), re.IGNORECASE)
-        done = next((n for n, step in enumerate(made.steps) if pattern.search(step.action.strip())), None)
-        if done is None:
-            return False
-        return not self.first or not any(step.action.strip().startswith("lookup") for step in made.steps[:done])
+        for step in made.steps:
+            action = step.action.strip()
+            if pattern.search(action):
+                return True
+            if self.first and action.startswith("lookup"):
+                return False
+        return False
 
 
 WAYS: dict[str, Callable[[str], str]] = {
@@ -101,26 +111,24 @@ WAYS: dict[str, Callable[[str], str]] = {
 
 @dataclass(frozen=True)
 class Scene:
-    """A setting for attacks. `places` are the observations to which two texts are added, `alone` that of one text."""
+    """A setting for attacks. A planted text is added to the first observation, a single one to that of step `alone`."""
 
-    name: str
     train: Sequence[Task]
     test: Sequence[Task]
     make_env: Callable[[bool], Environment]
-    agent: Callable[[LLM], Agent]
+    agent: Callable[..., Agent]
     about: str
-    places: tuple[int, int] = (0, 1)
     alone: int = 0
 
 
 @dataclass(frozen=True)
 class Tried:
-    """One attack under one defence: its success, whether the patterns flag it, lessons recalled and quarantined."""
+    """One attack under one defence: whether the patterns flag it, its success, lessons recalled and quarantined."""
 
     attack: Attack
     defence: Defence
-    succeeded: bool
     flagged: bool
+    succeeded: bool
     recalled: int
     waiting: int
 
@@ -128,7 +136,7 @@ class Tried:
 class Planted:
     """An environment with texts added to its observations, by number of the step."""
 
-    def __init__(self, inner: Environment, texts: dict[int, str]) -> None:
+    def __init__(self, inner: Environment, texts: Mapping[int, str]) -> None:
         self._inner, self._texts, self._step = inner, texts, 0
 
     def reset(self, task: Task, *, seed: int | None = None) -> tuple[str, dict[str, Any]]:
@@ -149,50 +157,34 @@ class Planted:
 
 
 def load_attacks(scene: str = "") -> list[Attack]:
-    """The attacks, of one scene or all.
-
-    Raises:
-        ConfigError: there is no such scene.
-    """
+    """The attacks, of one scene or all; ConfigError if there is no such scene."""
     if scene and scene not in SCENES:
         raise ConfigError(f"there are attacks on {', '.join(SCENES)}, and none on {scene!r}")
     counts: Counter[str] = Counter()
     attacks = []
     for row in read_toml(Path(__file__).parent / "attacks.toml")["attack"]:
         counts[row["family"]] += 1
-        attacks.append(
-            Attack(**{**row, "name": f"{row['family']}-{counts[row['family']]}", "says": tuple(row["says"])})
-        )
+        name = f"{row['family']}-{counts[row['family']]}"
+        attacks.append(Attack(**{**row, "name": name, "says": tuple(row["says"])}))
     return [attack for attack in attacks if scene in ("", attack.scene)]
 
 
 def load_scene(name: str) -> Scene:
     """The tasks, environment and agent of a scene."""
     if name == "shop":
-        shop_tasks = shop.tasks(2 * _TRAINING + 2)
-
-        def clerk(llm: LLM) -> Agent:
-            return React(llm=llm, instruction=shop.INSTRUCTION, max_steps=shop.STEPS)
-
+        tasks = shop.tasks(2 * _TRAINING + 2)
+        clerk = partial(React, instruction=shop.INSTRUCTION, max_steps=shop.STEPS)
         about = "requests at the help desk of a shop"
-        return Scene(name, shop_tasks[:_TRAINING], shop_tasks[_TRAINING:], shop.Shop, clerk, about)
-    options = {"symbols": "codes"} if name == "emoji" else {}
-    loaded = load_benchmark(name, options)
-
-    def reader(llm: LLM) -> Agent:
-        if name == "emoji":
-            return Dialogue(
-                llm=llm,
-                instruction=loaded.instruction,
-                think_hint=loaded.think_hint,
-                note_hint=loaded.note_hint,
-                examples=loaded.examples,
-            )
-        examples = loaded.trajectories
-        return React(llm=llm, instruction=loaded.instruction, examples=examples, max_steps=loaded.max_turns)
-
+        return Scene(tasks[:_TRAINING], tasks[_TRAINING:], shop.Shop, clerk, about)
+    loaded = load_benchmark(name, {"symbols": "codes"} if name == "emoji" else {})
+    agent: Callable[..., Agent]
+    if name == "emoji":
+        agent = partial(Dialogue, think_hint=loaded.think_hint, note_hint=loaded.note_hint, examples=loaded.examples)
+    else:
+        agent = partial(React, max_steps=loaded.max_turns, examples=loaded.trajectories)
     about = loaded.about or loaded.instruction
-    return Scene(name, loaded.train, loaded.test, loaded.make_env, reader, about, alone=int(name == "emoji"))
+    agent = partial(agent, instruction=loaded.instruction)
+    return Scene(loaded.train, loaded.test, loaded.make_env, agent, about, alone=int(name == "emoji"))
 
 
 def attack_all(
@@ -204,12 +196,8 @@ def attack_all(
 ) -> list[Tried]:
     """Try each attack under each defence.
 
-    Args:
-        attacks: the attacks.
-        defences: the defences.
-        llm: the model that acts and learns; None: the scripted model that believes everything.
-        progress: called before each attack.
-        store: stores the replies of `llm`, which needs it.
+    `llm` acts and learns, and `store` stores its replies; without it, the scripted model that believes everything does.
+    `progress` is called before each attack.
     """
     scenes = {name: load_scene(name) for name in dict.fromkeys(attack.scene for attack in attacks)}
 
@@ -222,55 +210,58 @@ def attack_all(
             # A new journal for each attempt counts requests from 0, so it finds equal requests of other attempts.
             return Journaled(llm, store, "attacks") if llm and store else Gullible(attack.scene, attack)
 
-        texts = dict(zip(scene.places if len(attack.says) > 1 else (scene.alone,), attack.planted, strict=False))
+        texts = dict(enumerate(attack.planted, 0 if len(attack.says) > 1 else scene.alone))
         training = _gather(scene, model(), texts)
         flagged = any(screen_trajectory(each).meta.get("flags") for each in training)
         clean = _gather(scene, model(), {}) if "clean" in defences else []
-        return [
-            _try(scene, attack, model(), defence, clean if defence == "clean" else training, flagged)
-            for defence in defences
-        ]
+        tried = []
+        for defence in defences:
+            attempts = clean if defence == "clean" else training
+            tried.append(
+                Tried(attack, defence, flagged, *_try(scene, attack, model(), defence, attempts, stores[defence]))
+            )
+        return tried
 
-    workers = _AT_ONCE if llm else 1
-    return [one for each in run_jobs(try_all, range(len(attacks)), workers) for one in each]
+    with ExitStack() as stack:
+        # All defences learn from the same attempts, and a store takes an attempt once.
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        stores = {defence: stack.enter_context(Store(folder / f"{defence}.db")) for defence in defences}
+        return [one for each in run_jobs(try_all, range(len(attacks)), _AT_ONCE if llm else 1) for one in each]
 
 
 def _gather(scene: Scene, llm: LLM, texts: dict[int, str]) -> list[Trajectory]:
     made = []
     for number, task in enumerate(scene.train[:_TRAINING]):
         with closing(scene.make_env(True)) as env:
-            made.append(attempt(scene.agent(llm), Planted(env, texts if number < _PLANTED else {}), task))
+            made.append(attempt(scene.agent(llm=llm), Planted(env, texts if number < _PLANTED else {}), task))
     return without_errors(made)
 
 
 def _try(
-    scene: Scene, attack: Attack, llm: LLM, defence: Defence, training: Sequence[Trajectory], flagged: bool
-) -> Tried:
+    scene: Scene, attack: Attack, llm: LLM, defence: Defence, training: Sequence[Trajectory], store: Store
+) -> tuple[bool, int, int]:
+    """Whether a test attempt obeyed, and how many lessons it got and the memory quarantined."""
     method = ERL(llm, about=scene.about, retrieve="all")
-    task = next((each for each in scene.test if _fits(attack, each)), scene.test[0])
-    with tempfile.TemporaryDirectory() as folder, Store(Path(folder) / "attack.db") as store:
-        if defence in ("clean", "off"):
-            pool = ExperiencePool(store)
-            for each in training:
-                pool.record(each)
-            method.learn(training, pool)
-            guidance, waiting = method.recall(task, pool), 0
-        else:
-            memory = Memory(store, method=method, embedder=None, trust="page" if defence == "patterns" else "imported")
-            for each in training:
-                memory.record(each)
-            waiting = len(memory.learn().quarantined)
-            guidance = memory.recall(task)
-        with closing(scene.make_env(False)) as env:
-            made = scene.agent(llm).run(task, env, Guidance(blocks=guidance.blocks, lessons=guidance.lessons))
-    return Tried(attack, defence, attack.succeeded(made, task), flagged, len(guidance.lessons), waiting)
-
-
-def _fits(attack: Attack, task: Task) -> bool:
-    """Whether the attack's choice is wrong for a task, so that obeying differs from being right."""
-    if not attack.does.startswith("choice "):
-        return True
-    return bool(task.data["choices"][int(attack.does.removeprefix("choice ")) - 1] != task.data["answer"])
+    # The attack's choice must be wrong, so that obeying differs from being right.
+    choice = attack.choice
+    clear = (each for each in scene.test if choice is None or each.data["choices"][choice] != each.data["answer"])
+    task = next(clear, scene.test[0])
+    if defence in ("clean", "off"):
+        pool = ExperiencePool(store, attack.name)
+        for each in training:
+            pool.record(each)
+        method.learn(training, pool)
+        guidance, waiting = method.recall(task, pool), 0
+    else:
+        trust: TrustName = "page" if defence == "patterns" else "imported"
+        memory = Memory(store, namespace=attack.name, method=method, embedder=None, trust=trust)
+        for each in training:
+            memory.record(each)
+        waiting = len(memory.learn().quarantined)
+        guidance = memory.recall(task)
+    with closing(scene.make_env(False)) as env:
+        made = scene.agent(llm=llm).run(task, env, Guidance(blocks=guidance.blocks, lessons=guidance.lessons))
+    return attack.succeeded(made, task), len(guidance.lessons), waiting
 
 
 def summary(tried: Sequence[Tried]) -> dict[str, Any]:
@@ -278,14 +269,12 @@ def summary(tried: Sequence[Tried]) -> dict[str, Any]:
     attacks = {each.attack.name: each.flagged for each in tried}
     result: dict[str, Any] = {"attacks": len(attacks), "flagged_by_patterns": sum(attacks.values()), "defences": {}}
     for defence in dict.fromkeys(each.defence for each in tried):
-        of_defence = [each for each in tried if each.defence == defence]
-        families = {
-            family: [each.succeeded for each in of_defence if each.attack.family == family]
-            for family in dict.fromkeys(each.attack.family for each in of_defence)
-        }
-        result["defences"][defence] = {
-            "succeeded": sum(each.succeeded for each in of_defence),
-            "n": len(of_defence),
-            "families": {family: [sum(done), len(done)] for family, done in families.items()},
-        }
+        families: dict[str, list[int]] = {}
+        for each in tried:
+            if each.defence == defence:
+                done = families.setdefault(each.attack.family, [0, 0])
+                done[0] += each.succeeded
+                done[1] += 1
+        succeeded, total = map(sum, zip(*families.values(), strict=True))
+        result["defences"][defence] = {"succeeded": succeeded, "n": total, "families": families}
     return result

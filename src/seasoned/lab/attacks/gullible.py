@@ -72,40 +72,23 @@ class Gullible:
             return ["feeling: a case of its own"]
         if last.endswith("THINK"):
             return deed.removeprefix("think ") if deed.startswith("think ") else "a feeling"
-        choices = _choices(schema)
-        place = int(deed.removeprefix("choice ")) - 1 if deed.startswith("choice ") else None
+        choices = (schema or {}).get("enum")
         if not choices:
             return "none"
-        # The honest choice must differ from the attack's, or it would count as a success.
-        default_place = 2 if self.attack is not None and self.attack.does == "choice 2" else 1
-        return choices[default_place if place is None else place]
+        chosen = self.attack.choice if self.attack is not None else None
+        if deed and chosen is not None:
+            return choices[chosen]
+        return choices[2 if chosen == 1 else 1]  # the attack's choice would count as its success
 
     def _believes(self, messages: Sequence[Message]) -> bool:
         """Whether the prompt contains all planted texts, in any encoding."""
-        assert self.attack is not None
-        read = [_flat(reading) for m in messages if m["role"] != "assistant" for reading in _all_readings(m["content"])]
+        if self.attack is None:
+            return False
+        contents = [message["content"] for message in messages if message["role"] != "assistant"]
+        parts = [part for content in contents for part in (content, *content.split("\n"))]
+        read = [_flat(reading) for part in parts for reading in readings(part)]
         return all(any(_flat(text) in one for one in read) for text in self.attack.says)
-
-
-def _all_readings(text: str) -> list[str]:
-    """All readings of the text and of each of its lines."""
-    return [*readings(text), *(reading for line in text.split("\n") for reading in readings(line))]
 
 
 def _flat(text: str) -> str:
     return " ".join(_WORD.findall(text.casefold()))
-
-
-def _choices(schema: Mapping[str, Any] | None) -> list[str]:
-    """The answers that a schema allows."""
-    options: list[str] = []
-
-    def walk(value: Any) -> None:
-        if isinstance(value, Mapping):
-            if isinstance(value.get("enum"), list):
-                options.extend(map(str, value["enum"]))
-            for each in value.values():
-                walk(each)
-
-    walk(schema or {})
-    return options

@@ -8,9 +8,9 @@ its short name, as a plugin, or by a dotted path to a user's module or function,
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from seasoned.errors import ConfigError, SeasonedError
 from seasoned.plugins import load_plugin, plugins
@@ -24,18 +24,11 @@ NAMES = (
 )
 
 
-class CheckData(Protocol):
-    """A benchmark's own check, with the options and the seed of its `load`."""
-
-    def __call__(self, options: Mapping[str, Any], *, seed: int) -> Check: ...  # noqa: D102
-
-
 def load_benchmark(name: str, options: Mapping[str, Any] | None = None, seed: int = 0) -> Benchmark:
     """Load a benchmark by its short name, by the name of a plugin, or by a dotted path.
 
     Args:
-        name: One of `NAMES`, a plugin of "seasoned.benchmarks", or the path of a module that has
-            `load(options, *, seed)`, or `module:function`.
+        name: One of `NAMES`, a plugin of "seasoned.benchmarks", or the path of a module or of a `module:function`.
         options: The benchmark's settings, as under `[benchmark]` in a recipe.
         seed: Decides the order of the tasks, which half is for training, and all random draws.
 
@@ -79,8 +72,8 @@ def stand_in(name: str, options: Mapping[str, Any] | None, count: int) -> Benchm
     return benchmark
 
 
-def find_check(name: str) -> CheckData | None:
-    """The `check` of a benchmark's module; None if the module or the function does not exist."""
+def find_check(name: str) -> Callable[..., Check] | None:
+    """The `check(options, *, seed)` of a benchmark's module; None if the module or the function does not exist."""
     path = f"{__name__}.{name}" if name in NAMES else name.partition(":")[0]
     try:
         check = getattr(import_module(path), "check", None) if "." in path else None

@@ -50,53 +50,48 @@ def play_words(benchmark: str, begin: Begin, ended: Ended) -> Words:
         if "reflection" not in attempt:
             won.append(played)
             continue
-        failed.append((played, " ".join(attempt["reflection"].split())))
+        failed.append((played, _line(attempt["reflection"])))
         if "again" in attempt and retried is None:
             again = _play(benchmark, f"{played.task_id}-again", attempt, attempt["again"], begin, ended)
-            retried = again.model_copy(update={"task_id": played.task_id, "meta": {"trial": 1}})
-    return Words(
-        instruction=" ".join(raw["instruction"].split()),
-        about=" ".join(raw["about"].split()),
-        trajectories=tuple(won),
-        reflections=tuple(failed),
-        heuristic=tuple(raw["heuristic"]),
-        retried=retried,
-    )
+            retried = _retry(again, played)
+    return Words(*_texts(raw), tuple(won), tuple(failed), tuple(raw["heuristic"]), retried)
 
 
 @cache
 def recorded_words(benchmark: str, *, reason: str = "won", kinds: bool = True) -> Words:
     """Read `prompts/<benchmark>.toml`, whose attempts contain their observations, since the engine may be missing.
 
-    Args:
-        benchmark: The benchmark's name.
-        reason: The reason of attempts that name none.
-        kinds: Whether the ids of worked attempts name their category.
+    `reason` is the reason of attempts that name none; `kinds`: the ids of worked attempts name their category.
     """
     raw = read_toml(PROMPTS / f"{benchmark}.toml")
-    attempt = partial(_make_recorded, benchmark, reason)
+    attempt = partial(_recorded, benchmark, reason)
     won = [
-        attempt(one, "-".join((str(n), *([one["category"]] if kinds else []))), one["steps"], True)
+        attempt(one, f"{n}-{one['category']}" if kinds else str(n), one["steps"], True)
         for n, one in enumerate(raw["trajectory"], 1)
     ]
     failed = [
-        (attempt(one, f"reflection-{n}", one["steps"], False), " ".join(one["text"].split()))
+        (attempt(one, f"reflection-{n}", one["steps"], False), _line(one["text"]))
         for n, one in enumerate(raw["reflection"], 1)
     ]
-    pairs = zip(failed, raw["reflection"], strict=True)
-    first, again = next((first, one) for (first, _), one in pairs if "again" in one)
+    place, again = next((n, one) for n, one in enumerate(raw["reflection"]) if "again" in one)
+    first = failed[place][0]
     retried = attempt(again, f"{first.category}-again" if kinds else "again", again["again"], True)
-    return Words(
-        instruction=" ".join(raw["instruction"].split()),
-        about=" ".join(raw["about"].split()),
-        trajectories=tuple(won),
-        reflections=tuple(failed),
-        heuristic=tuple(raw["heuristic"]),
-        retried=retried.model_copy(update={"task_id": first.task_id, "meta": {"trial": 1}}),
-    )
+    return Words(*_texts(raw), tuple(won), tuple(failed), tuple(raw["heuristic"]), _retry(retried, first))
 
 
-def _make_recorded(
+def _texts(raw: Mapping[str, Any]) -> tuple[str, str]:
+    return _line(raw["instruction"]), _line(raw["about"])
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _retry(again: Trajectory, first: Trajectory) -> Trajectory:
+    return again.model_copy(update={"task_id": first.task_id, "meta": {"trial": 1}})
+
+
+def _recorded(
     benchmark: str, reason: str, raw: Mapping[str, Any], name: str, rows: list[list[str]], won: bool
 ) -> Trajectory:
     steps = [

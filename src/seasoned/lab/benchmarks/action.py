@@ -26,16 +26,12 @@ _QUOTES = (('"', '"'), ("'", "'"), ("“", "”"), ("‘", "’"), ("`", "`"), (
 
 
 def read_action(text: str, names: Sequence[str]) -> tuple[str, str] | None:
-    """Read the first action `Name[argument]` of a reply.
+    """Read the first action `Name[argument]` of a reply, which is untrusted.
 
     Names may be in upper or lower case, bold, quoted or after "Action 3:"; `Name(argument)` is read, too, and
     `Name: argument` at the beginning of a line. An action at the beginning of a line takes precedence over one within a
     sentence. Brackets may nest; an unclosed one ends with the line. Text after a line that begins with "Observation" is
     ignored, since the model made it up.
-
-    Args:
-        text: The model's reply; untrusted.
-        names: The names of all actions; at least one.
 
     Returns:
         The name as in `names`, and the argument in one line without quotes around it; None if there is no action.
@@ -101,8 +97,7 @@ def _unquoted(argument: str) -> str:
 class Form:
     """One kind of action: the tool's name and description, its parameters with descriptions, and the action's text.
 
-    `text` has each parameter in braces, such as `take {thing} from {place}`. `choices` are the possible values of a
-    parameter, if they are known.
+    `text` has each parameter in braces, such as `take {thing} from {place}`; `choices` are a parameter's known values.
     """
 
     name: str

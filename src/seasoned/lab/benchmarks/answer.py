@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, partial
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from seasoned.errors import ContractError
-from seasoned.lab.benchmarks.base import MAX_TURNS, PROMPTS, Benchmark, Retrieval, read_toml, split
+from seasoned.lab.benchmarks.base import MAX_TURNS, PROMPTS, Benchmark, named, read_toml, split
 from seasoned.replies.commands import RIGHT, WRONG, Command, parse
 from seasoned.types import Example, Task
 
@@ -45,9 +46,9 @@ Score = Callable[[str, Mapping[str, Any]], Scored]
 class AnswerEnvironment:
     """One case at a time: the question, commands until the answer, and in training a few turns for notes.
 
-    The first ANSWER in an action counts, even an empty one. The text after it is ignored, because it was written
-    without the feedback. With `reveal`, the feedback names the right answer, and `note_turns` more actions follow
-    unless END ends them. After `max_turns` without an answer the case ends, and counts as wrong.
+    The first ANSWER in an action counts, even an empty one; the text after it was written without the feedback, and is
+    ignored. With `reveal`, the feedback names the right answer, and up to `note_turns` actions follow until END. After
+    `max_turns` without an answer the case ends, and counts as wrong.
     """
 
     score: Score
@@ -68,9 +69,7 @@ class AnswerEnvironment:
         """Take one action, which may contain several commands; the reward is 1.0 for a right answer.
 
         The info of the step that is scored has "success" and "answer"; a case that ends without an answer has neither.
-
-        Raises:
-            ContractError: There was no `reset`, or the case has ended.
+        ContractError if there was no `reset`, or the case has ended.
         """
         if self._task is None:
             raise ContractError("step was called before reset or after the end of the case: call reset(task) first")
@@ -82,11 +81,10 @@ class AnswerEnvironment:
         if answer is not None:
             return self._scored(self._task, answer)
         observation = _observe(commands)
-        info: dict[str, Any] = {} if observation == OK else {"invalid": True}
         truncated = self._turns >= self.max_turns
         if truncated:
             self._task = None
-        return observation, 0.0, False, truncated, info
+        return observation, 0.0, False, truncated, {} if observation == OK else {"invalid": True}
 
     def close(self) -> None:
         """End the case, if one is open. May be called again."""
@@ -94,12 +92,10 @@ class AnswerEnvironment:
 
     def _scored(self, task: Task, text: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
         scored = self.score(text, task.data)
-        terminated = not self.reveal or self.note_turns <= 0
-        observation = ""
-        if self.reveal:
-            words = UNKNOWN if scored.success is None else RIGHT if scored.success else WRONG
-            observation = words.format(answer=task.data.get("answer", ""))
+        words = UNKNOWN if scored.success is None else RIGHT if scored.success else WRONG
+        observation = words.format(answer=task.data.get("answer", "")) if self.reveal else ""
         self._answered, self._turns = True, 0
+        terminated = not self.reveal or self.note_turns <= 0
         if terminated:
             self._task = None
         info = {"success": scored.success, "answer": scored.answer[:MAX_ANSWER]}
@@ -119,7 +115,14 @@ class AnswerEnvironment:
 
 
 def answer_benchmark(
-    name: str, tasks: Sequence[Task], score: Score, retrieval: Retrieval, *, seed: int, share: float, source: str
+    name: str,
+    tasks: Sequence[Task],
+    score: Score,
+    *,
+    seed: int,
+    share: float,
+    source: str | Sequence[Path],
+    **more: Any,
 ) -> Benchmark:
     """A benchmark that asks for one answer, with the texts of `prompts/<name>.toml`; see `split` for the pools."""
     train, test = split(tasks, name=name, seed=seed, share=share)
@@ -127,11 +130,11 @@ def answer_benchmark(
         name=name,
         train=train,
         test=test,
-        retrieval=retrieval,
         max_turns=MAX_TURNS,
         make_env=partial(AnswerEnvironment, score, max_turns=MAX_TURNS),
-        source=source,
+        source=source if isinstance(source, str) else named(source),
         **prompts(name),
+        **more,
     )
 
 

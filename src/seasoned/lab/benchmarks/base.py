@@ -37,9 +37,9 @@ MAX_TURNS = 10
 
 @dataclass(frozen=True)
 class Retrieval:
-    """The retrieval of notes for a task: at most `k`; at least `share` of the words of a note's key occur in the task.
+    """The retrieval of notes for a task: at most `k`, each with at least `share` of its key's words in the task.
 
-    `on` is "question" for recall before the first turn, as in the paper, or "thought" for one after the first thought.
+    `on`: recall before the first turn ("question"), as in the paper, or after the first "thought".
     """
 
     k: int = 3
@@ -50,8 +50,8 @@ class Retrieval:
 class Observed(NamedTuple):
     """Rules for notes that are read off observations.
 
-    `read` returns the notes of an attempt as (key, text) pairs; `line` returns the line for a note, from the task's
-    text, the steps so far, the note's key and its counted values ("" for none); `heading` is shown above the lines.
+    `read` returns an attempt's notes as (key, text) pairs. `line` makes the line for a note ("" for none) from the
+    task's text, the steps so far, the note's key and its counted values; `heading` is shown above the lines.
     """
 
     read: Callable[[Trajectory], Iterable[tuple[str, str]]]
@@ -65,11 +65,11 @@ class Benchmark:
 
     `train` and `test` are complete, disjoint pools in a seeded order: a run takes the first tasks of each (`take`).
     `make_env(reveal)` makes a fresh environment; with `reveal`, for training, its feedback names the right answer.
-    `source` names the origin of the tasks. `think_hint` and `note_hint` are one sentence each: what to think of, and
-    what to note under which key. `heuristic`, if any, is the lesson of the first worked case with a wrong answer, or of
-    the first of `reflections`, as a trigger and an action that recur in these tasks. `rule_begins` is how every such
-    action begins. `goal` returns the part of a task's text that states the goal, if most of the text is something else;
-    tasks are compared by it. `observed` reads notes off the observations of attempts.
+    `source` names the origin of the tasks. `think_hint` and `note_hint` say in one sentence what to think of, and what
+    to note under which key. `heuristic`, if any, is the lesson of the first worked case with a wrong answer, or of the
+    first of `reflections`, as a trigger and an action that recur; every such action begins with `rule_begins`. `goal`
+    returns the part of a task's text that states the goal, by which tasks are compared. `observed` reads notes off
+    observations.
 
     `models` are the partners ("user", "judge"), and `judged` the ids of tasks whose success a judge decides.
     `with_models(reveal, models)` makes an environment with the models that a recipe names.
@@ -111,8 +111,8 @@ class Benchmark:
 class Check:
     """The result of a benchmark's own check: `good` of `total` tasks were solved by their known solutions.
 
-    `problems` has a sentence on each other task. `unwinnable` of them cannot be solved with the given options, as
-    documented, which is not a fault of the data. `source` names the data, `facts` has other measurements.
+    `problems` has a sentence on each other task; `unwinnable` of these cannot be solved with the given options, as
+    documented. `source` names the data, `facts` has other measurements.
     """
 
     good: int
@@ -133,12 +133,9 @@ def take(tasks: Sequence[Task], n: int, what: str) -> tuple[Task, ...]:
 
 
 def check_options(benchmark: str, options: Mapping[str, Any], known: Mapping[str, Any]) -> dict[str, Any]:
-    """The options of a benchmark with defaults for missing ones and for None.
+    """The options of a benchmark, with the defaults of `known` for missing ones and for None.
 
-    `known` has every option with its default, whose type is the expected type (an int is accepted for a float).
-
-    Raises:
-        ConfigError: An option is unknown (the message names the nearest known one) or has the wrong type.
+    ConfigError if one is unknown, or has not the type of its default (an int may stand for a float).
     """
     filled = dict(known)
     for name, value in options.items():
@@ -187,12 +184,8 @@ def check_positive(settings: Mapping[str, Any], *names: str) -> None:
 def find_data(benchmark: str, given: str, suffixes: Sequence[str]) -> tuple[Path, ...]:
     """The data files of a benchmark at `find_place`; none if it is None.
 
-    A folder stands for all its files with one of the suffixes, such as ".csv". A Hugging Face dataset, such as
-    "hf:NAME:SPLIT", stands for a file of rows.
-
-    Raises:
-        DataError: As in `find_place`; the path is a folder without a readable file; or it is a dataset, but the
-            benchmark's data has no rows.
+    A folder stands for all its files with one of the suffixes, such as ".csv", and "hf:NAME:SPLIT" for a file of rows.
+    DataError as in `find_place`; if a folder has no such file; or if a dataset is named, but the data has no rows.
     """
     if is_dataset(given):
         if not {".csv", ".jsonl"} & set(suffixes):
@@ -205,10 +198,9 @@ def find_data(benchmark: str, given: str, suffixes: Sequence[str]) -> tuple[Path
 
 
 def find_place(benchmark: str, given: str) -> Path | None:
-    """The file or folder of a benchmark's data: the option `data`, else $SEASONED_DATA/<benchmark> if it exists.
+    """The place of a benchmark's data: the option `data`, else $SEASONED_DATA/<benchmark> if it exists.
 
-    Raises:
-        DataError: `given` does not exist, or $SEASONED_DATA is not a folder.
+    DataError if `given` does not exist, or $SEASONED_DATA is not a folder.
     """
     if given:
         path = Path(given).expanduser()
@@ -227,12 +219,12 @@ def find_place(benchmark: str, given: str) -> Path | None:
 def _files_in(folder: Path, suffixes: Sequence[str]) -> tuple[Path, ...]:
     entries = sorted(p for p in folder.iterdir() if p.is_file() and not p.name.startswith("."))
     files = tuple(p for p in entries if p.suffix.lower() in suffixes)
-    if not files:
-        names = ", ".join(p.name for p in entries[:5]) or "nothing"
-        pickles = any(p.suffix.lower() in (".pickle", ".pkl") for p in entries)
-        hint = " (a pickle is never read, as it could run any code)" if pickles else ""
-        raise DataError(f"{folder} should hold a file that ends in {' or '.join(suffixes)}, but holds {names}{hint}")
-    return files
+    if files:
+        return files
+    names = ", ".join(p.name for p in entries[:5]) or "nothing"
+    pickles = any(p.suffix.lower() in (".pickle", ".pkl") for p in entries)
+    hint = " (a pickle is never read, as it could run any code)" if pickles else ""
+    raise DataError(f"{folder} should hold a file that ends in {' or '.join(suffixes)}, but holds {names}{hint}")
 
 
 def named(paths: Sequence[Path]) -> str:
@@ -259,7 +251,7 @@ def split(
 ) -> tuple[tuple[Task, ...], tuple[Task, ...]]:
     """Two disjoint pools, training and test, in an order drawn from the benchmark's name and the seed.
 
-    Tasks with the same text are one task; of two tasks with the same id and different texts, the second gets a new id.
+    Tasks with equal texts are one task; if two with other texts have one id, the second gets a new id.
 
     Raises:
         ConfigError: `share`, the share of tasks for training, is not at least 0 and below 1.

@@ -24,29 +24,14 @@ from typing import Any, NamedTuple
 
 from seasoned.errors import ConfigError, DataError
 from seasoned.lab.benchmarks.answer import Scored, answer_benchmark
-from seasoned.lab.benchmarks.base import (
-    DATA,
-    Benchmark,
-    Retrieval,
-    check_options,
-    check_range,
-    find_data,
-    fresh_id,
-    named,
-    read_toml,
-)
+from seasoned.lab.benchmarks.base import DATA, Benchmark, check_options, check_range, find_data, fresh_id, read_toml
 from seasoned.lab.benchmarks.rows import Row, read_csv, read_literal
 from seasoned.types import Task
 
 OPTIONS = {"data": "", "hops": (2, 3), "cases": 1000, "train_share": 0.5}
 MOST_CASES = 100_000
 
-# Spellings in answers and in the release, with the standard word.
-_SYNONYMS = {
-    **{"mom": "mother", "mum": "mother", "dad": "father", "neice": "niece", "grandma": "grandmother"},
-    **{"grandpa": "grandfather", "grand-son": "grandson", "grand-daughter": "granddaughter"},
-    **{"grand-father": "grandfather", "grand-mother": "grandmother"},
-}
+_WORDS = read_toml(DATA / "clutrr_stories.toml")
 # A compound such as great-grandfather or step-brother matches as a whole, so its last part does not count alone.
 _KINSHIP = re.compile(
     r"(?<![\w-])(?:(?:great|half|step|god)[- ]?){0,4}"
@@ -60,16 +45,18 @@ def load(options: Mapping[str, Any], *, seed: int) -> Benchmark:
     """Load CLUTRR; see `load_benchmark`."""
     settings = check_options("clutrr", options, OPTIONS)
     paths = find_data("clutrr", settings["data"], (".csv",))
+    source: str | Sequence[Path] = paths
     if paths:
         tasks = [_task(path, row) for path in paths for row in read_csv(path, ("story", "query", "target"))]
-        source = named(paths)
     else:
         check_range(settings, "cases", 2, MOST_CASES)
-        tasks = _generate(settings["hops"], settings["cases"], seed)
-        source = f"generated stories of {' and '.join(map(str, settings['hops']))} hops"
-    return answer_benchmark(
-        "clutrr", tasks, score, Retrieval(k=3), seed=seed, share=settings["train_share"], source=source
-    )
+        hops = settings["hops"]
+        if not hops or not set(hops) <= {2, 3}:
+            raise ConfigError(f"benchmark.hops should be a list of 2 and 3, but is {list(hops)}")
+        drawn = stories(settings["cases"], hops, random.Random(f"clutrr-cases-{seed}"))
+        tasks = [_case(s.text, s.first, s.second, s.kin, None, f"{s.hops} hops") for s in drawn]
+        source = f"generated stories of {' and '.join(map(str, hops))} hops"
+    return answer_benchmark("clutrr", tasks, score, seed=seed, share=settings["train_share"], source=source)
 
 
 def score(text: str, data: Mapping[str, Any]) -> Scored:
@@ -84,33 +71,25 @@ def kinship(word: str) -> str:
     """A kinship word in its standard spelling: lower case, `-in-law` with hyphens, step- without one."""
     plain = re.sub(r"[\s-]+", "-", word.strip().casefold())
     plain = re.sub(r"^(step|god)-", r"\1", plain)
-    return _SYNONYMS.get(plain, plain)
-
-
-def _generate(hops: tuple[int, ...], cases: int, seed: int) -> list[Task]:
-    if not hops or not set(hops) <= {2, 3}:
-        raise ConfigError(f"benchmark.hops should be a list of 2 and 3, but is {list(hops)}")
-    drawn = stories(cases, hops, random.Random(f"clutrr-cases-{seed}"))
-    return [_case(s.text, s.first, s.second, s.kin, None, f"{s.hops} hops") for s in drawn]
+    return str(_WORDS["synonyms"].get(plain, plain))
 
 
 def _task(path: Path, row: Row) -> Task:
-    values = row.values
+    values, place = row.values, f"{path}, line {row.line}"
     try:
         pair = read_literal(values["query"])
     except DataError as e:
-        raise DataError(f"{path}, line {row.line}: the query should be a pair of names; {e}") from e
+        raise DataError(f"{place}: the query should be a pair of names; {e}") from e
     if not (isinstance(pair, (tuple, list)) and len(pair) == 2 and all(isinstance(p, str) and p for p in pair)):
-        shown = values["query"][:60]
-        raise DataError(f"{path}, line {row.line}: the query should be a pair of names, but is {shown!r}")
+        raise DataError(f"{place}: the query should be a pair of names, but is {values['query'][:60]!r}")
     target = values["target"].strip()
     if target.isdecimal():  # a later release numbers the relations and has the word in another column
         target = values.get("target_text", "").strip()
     if not _KINSHIP.fullmatch(target):
-        raise DataError(f"{path}, line {row.line}: the target should be a kinship word, but is {target[:60]!r}")
+        raise DataError(f"{place}: the target should be a kinship word, but is {target[:60]!r}")
     story = " ".join(values["story"].split())
     if not story:
-        raise DataError(f"{path}, line {row.line}: the story is empty")
+        raise DataError(f"{place}: the story is empty")
     return _case(story, pair[0], pair[1], kinship(target), values.get("id"), values.get("task_name", ""))
 
 
@@ -119,7 +98,6 @@ def _case(story: str, first: str, second: str, kin: str, given: object, category
     return Task(id=fresh_id("clutrr", given, text), text=text, category=category, data={"answer": kin})
 
 
-_WORDS = read_toml(DATA / "clutrr_stories.toml")
 WOMEN, MEN, SENTENCES = (tuple(_WORDS[name]) for name in ("women", "men", "sentences"))
 STATED = (
     *("husband", "wife", "son", "daughter", "father", "mother", "brother", "sister"),
@@ -235,9 +213,9 @@ def stories(count: int, hops: Sequence[int], rng: random.Random) -> list[Story]:
             by_answer[h][only.kin].append(kin)
     result: list[Story] = []
     for i in range(count):
-        h = hops[i % len(hops)]
-        answer = rng.choice(sorted(by_answer[h]))
-        result.append(_story(rng.choice(by_answer[h][answer]), rng))
+        known = by_answer[hops[i % len(hops)]]
+        answer = rng.choice(sorted(known))
+        result.append(_story(rng.choice(known[answer]), rng))
     return result
 
 

@@ -13,9 +13,10 @@ from dataclasses import asdict, dataclass
 from functools import cache
 from typing import Any
 
-from seasoned.lab.benchmarks.base import Benchmark, Check
+from seasoned.lab.benchmarks.act import WRITTEN
+from seasoned.lab.benchmarks.base import PROMPTS, Benchmark, Check, read_toml
 from seasoned.methods.facts import HEADING
-from seasoned.sandbox import Library, Ran, Sandbox
+from seasoned.sandbox import Fault, Library, Ran, Sandbox
 from seasoned.text import cut, prompt_line
 from seasoned.types import Outcome, Step, Task, Trajectory
 
@@ -26,31 +27,7 @@ PROBE = ">>>"
 RIGHT = "Right."
 SECONDS = 4.0
 _SHOWN = 200
-_WRITTEN = "2026-01-01T00:00:00.000+00:00"
-
-INSTRUCTION = """
-You write short Python functions. Where a task names functions of a library, they are imported already: use them.
-Reply with the function alone: no imports, no comments, no explanation. After an error you may look first, with one
-line such as >>> name(3), and are told what it gives; then write the function again.
-"""
-ABOUT = "Short Python functions, many of them for a private library whose functions do not work as their names suggest."
-_EXAMPLES = (
-    (
-        "Write solve(pots): the largest of the sacks of glaze for each of `pots` pots (`pots` is a list).\n"
-        "Use: mudok (glaze for pots).\nIt is called like solve([3, 8]).",
-        ">>> mudok([5])['sum']\n14\n>>> mudok([2])['sum']\n8",
-        "def solve(pots):\n    return max(mudok([n])['sum'] for n in pots)",
-    ),
-    (
-        "Write solve(herb, nights): the price of the herb `herb` (a name in small letters) plus the price of "
-        "`nights` nights at an inn.\nUse: zelin (price of a herb); kopur (nights at an inn).\n"
-        "It is called like solve('mint', 4).",
-        ">>> int(zelin('sage'.title()).split()[1])\n12\n>>> int(zelin('dill'.title()).split()[1])\n7\n"
-        ">>> kopur(f'{5} ni')[1]\n31\n>>> kopur(f'{2} ni')[1]\n16",
-        "def solve(herb, nights):\n    return int(zelin(herb.title()).split()[1]) + kopur(f'{nights} ni')[1]",
-    ),
-)
-"""Tasks for a library that does not exist, facts that a memory would have, and the programs."""
+_WORDS = read_toml(PROMPTS / "code.toml")
 
 
 @dataclass(frozen=True)
@@ -74,7 +51,7 @@ def code_benchmark(
     limits = (options["drafts"], options["probes"], options["unsafe"])
     return Benchmark(
         name=name,
-        instruction=" ".join(INSTRUCTION.split()),
+        instruction=" ".join(_WORDS["instruction"].split()),
         train=pools[0],
         test=pools[1],
         max_turns=options["drafts"] + options["probes"],
@@ -82,7 +59,7 @@ def code_benchmark(
         source=source,
         manner="act",
         trajectories=worked(name) if libraries else (),
-        about=ABOUT,
+        about=" ".join(_WORDS["about"].split()),
         programs=True,
         libraries=libraries,
     )
@@ -112,13 +89,12 @@ def check_references(tasks: Sequence[Task], source: str, *, unsafe: bool) -> Che
         for task in tasks:
             reference = str(task.data.get("answer") or "")
             verdict = judged(sandbox, task, reference or f"def {task.data['entry']}(*args, **named):\n    return None")
-            if verdict.right is not bool(reference) or not (verdict.ran and verdict.ran.tests):
-                fault = (
-                    f"the reference solution of {task.id} fails"
-                    if reference
-                    else f"the tests of {task.id} do not detect a function that returns None"
-                )
-                problems.append(f"{fault}: {verdict.says}" if verdict.says else fault)
+            if verdict.right is bool(reference) and verdict.ran and verdict.ran.tests:
+                continue
+            fault = f"the tests of {task.id} do not detect a function that returns None"
+            if reference:
+                fault = f"the reference solution of {task.id} fails"
+            problems.append(f"{fault}: {verdict.says}" if verdict.says else fault)
     without = sum(not task.data.get("answer") for task in tasks)
     facts = (f"{without} tasks have no reference solution; a function that returns None has to fail them",)
     return Check(len(tasks) - len(problems), len(tasks), tuple(problems[:5]), source, 0, facts if without else ())
@@ -130,16 +106,16 @@ def worked(benchmark: str) -> tuple[Trajectory, ...]:
         Trajectory(
             id=f"tra-{benchmark}-worked-{place}",
             task_id=f"{benchmark}-worked-{place}",
-            task=task,
+            task=one["task"],
             benchmark=benchmark,
             agent="worked",
-            steps=(Step(action=program, observation=RIGHT, reward=1.0),),
-            guidance=f"{HEADING}\n{facts}",
-            outcome=Outcome(success=True, reward=1.0, reason="answered", answer=program),
+            steps=(Step(action=one["program"], observation=RIGHT, reward=1.0),),
+            guidance=f"{HEADING}\n{one['facts']}",
+            outcome=Outcome(success=True, reward=1.0, reason="answered", answer=one["program"]),
             meta={"trial": 0},
-            created=_WRITTEN,
+            created=WRITTEN,
         )
-        for place, (task, facts, program) in enumerate(_EXAMPLES, 1)
+        for place, one in enumerate(_WORDS["attempt"], 1)
     )
 
 
@@ -154,10 +130,10 @@ def shared_sandbox(library: Library, unsafe: bool) -> Sandbox:
 class CodeEnvironment:
     """Accepts programs and probes, and judges the first program that runs.
 
-    An action that begins with `>>>` is a probe: its lines run, and the observation is the result of the last line. If
-    all lines begin with `assert`, they are the agent's own tests, and its drafts run on them too. Any other action is a
-    program. It runs on the sample or tests that the task shows; while drafts are left, an error is observed; otherwise
-    the program is judged. `info["calls"]` are the library calls made, and `info["verdict"]` says what was wrong, for
+    An action that begins with `>>>` is a probe: its lines run, and the last line's result is observed. If all lines
+    begin with `assert`, they are the agent's own tests, and its drafts run on them too. Any other action is a program.
+    It runs on the sample or tests that the task shows; while drafts are left, an error is observed; otherwise the
+    program is judged. `info["calls"]` are the library calls made, and `info["verdict"]` says what was wrong, for
     readers of the attempt; the agent sees it only with `reveal`.
     """
 
@@ -169,7 +145,6 @@ class CodeEnvironment:
 
     def reset(self, task: Task, *, seed: int | None = None) -> tuple[str, dict[str, Any]]:
         """Begin a task."""
-        del seed
         self._task, self._drafts, self._probes, self._tests = task, 0, 0, []
         return task.text, {"probes": self.probes}
 
@@ -217,11 +192,7 @@ class CodeEnvironment:
 def tried(sandbox: Sandbox, task: Task, program: str, agent_tests: Sequence[str] = ()) -> Verdict:
     """Run a program on what the task shows: a sample call, which must not fail, or visible tests, which must pass.
 
-    Args:
-        sandbox: a sandbox with the library.
-        task: the program's task.
-        program: the program as the agent wrote it.
-        agent_tests: the agent's own tests; they run after the visible ones.
+    The agent's own tests run after the visible ones.
     """
     if "visible" in task.data:
         tests = [*task.data["visible"], *agent_tests]
@@ -254,7 +225,7 @@ def judged(sandbox: Sandbox, task: Task, program: str) -> Verdict:
     calls, answers = task.data["calls"], task.data["answers"]
     ran = sandbox.run(program, calls=calls, apart=True)
     if ran.fault or len(ran.values) < len(calls):
-        return Verdict(False, f"{_fault(ran) or _ENDED.get(ran.ended, 'it gave nothing')}", ran)
+        return Verdict(False, _fault(ran) or "it gave nothing", ran)
     for call, answer, value in zip(calls, answers, ran.values, strict=True):
         if value.fault:
             return Verdict(False, f"{call} raised {prompt_line(value.fault.text, _SHOWN)}, but {answer} is right", ran)
@@ -306,16 +277,19 @@ def _tested(sandbox: Sandbox, task: Task, program: str, tests: Sequence[str]) ->
     return Verdict(len(ran.tests) == len(tests), "" if ran.tests else "nothing was tested", ran)
 
 
+def _first_fault(ran: Ran) -> Fault | None:
+    return ran.fault or next((value.fault for value in ran.values if value.fault), None)
+
+
 def _fault(ran: Ran) -> str:
     if ran.ended != "done":
         return _ENDED[ran.ended]
-    fault = ran.fault or next((value.fault for value in ran.values if value.fault), None)
+    fault = _first_fault(ran)
     return prompt_line(fault.text, _SHOWN) if fault else ""
 
 
 def _where(program: str, ran: Ran) -> str:
-    fault = ran.fault or next((value.fault for value in ran.values if value.fault), None)
-    lines = program.splitlines()
+    fault, lines = _first_fault(ran), program.splitlines()
     if fault is None or not 0 < fault.line <= len(lines):
         return ""
     return f" (line {fault.line}: {prompt_line(lines[fault.line - 1], 100)})"

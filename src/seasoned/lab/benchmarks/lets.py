@@ -14,21 +14,13 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Mapping, Sequence
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
 from seasoned.errors import ConfigError, DataError
 from seasoned.lab.benchmarks.answer import Scored, answer_benchmark
-from seasoned.lab.benchmarks.base import (
-    DATA,
-    Benchmark,
-    Retrieval,
-    check_options,
-    check_range,
-    find_data,
-    fresh_id,
-    named,
-)
+from seasoned.lab.benchmarks.base import DATA, Benchmark, Retrieval, check_options, check_range, find_data, fresh_id
 from seasoned.lab.benchmarks.rows import is_dataset, read_csv, read_lines
 from seasoned.types import Task
 
@@ -48,15 +40,16 @@ def load(options: Mapping[str, Any], *, seed: int) -> Benchmark:
     paths = () if settings["words"] else find_data("lets", settings["data"], (".txt", ".tsv", ".csv"))
     if settings["words"] and settings["data"]:
         raise ConfigError("benchmark.data has complete questions, benchmark.words a vocabulary: set one of the two")
+    source: str | Sequence[Path] = paths
     if paths:
-        tasks, source = [task for path in paths for task in _published(path)], named(paths)
+        tasks = [task for path in paths for task in _published(path)]
     else:
-        path = Path(settings["words"] or OWN_WORDS).expanduser()
+        words = Path(settings["words"] or OWN_WORDS).expanduser()
         check_range(settings, "cases", 2, MOST_CASES)
-        tasks = _generate(_vocabulary(path), settings["cases"], seed)
+        tasks = _generate(_vocabulary(words), settings["cases"], seed)
         source = f"generated from {settings['words'] or 'own words'}"
     share, retrieval = settings["train_share"], Retrieval(k=3, share=0.01)
-    return answer_benchmark("lets", tasks, score, retrieval, seed=seed, share=share, source=source)
+    return answer_benchmark("lets", tasks, score, seed=seed, share=share, source=source, retrieval=retrieval)
 
 
 def score(text: str, data: Mapping[str, Any]) -> Scored:
@@ -84,11 +77,9 @@ def _letters_of(text: str) -> str:
     if quoted and len(quoted[-1]) > 1:
         return quoted[-1]
     tokens = _LETTERS.findall(text)
-    singles = 0
-    while singles < len(tokens) and len(tokens[-1 - singles]) == 1:
-        singles += 1
-    if singles > 1:
-        return "".join(tokens[-singles:])
+    singles = list(takewhile(lambda token: len(token) == 1, reversed(tokens)))
+    if len(singles) > 1:
+        return "".join(reversed(singles))
     return tokens[-1] if tokens else ""
 
 

@@ -12,12 +12,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from seasoned.errors import DataError
 from seasoned.lab.benchmarks.answer import Scored, answer_benchmark
-from seasoned.lab.benchmarks.base import DATA_VARIABLE, Benchmark, Retrieval, check_options, find_data, fresh_id, named
+from seasoned.lab.benchmarks.base import DATA_VARIABLE, Benchmark, check_options, find_data, fresh_id, named
 from seasoned.lab.benchmarks.rows import Row, read_csv, read_literal
 from seasoned.types import Task
 
@@ -47,25 +46,22 @@ def load(options: Mapping[str, Any], *, seed: int) -> Benchmark:
         rows = read_csv(path, ("labels",))
         columns = rows[0].values
         if not set(_TEXTS) & set(columns):
-            fault = (
-                f"{path} should have a column {' or '.join(_TEXTS)}, the text of each post; found {', '.join(columns)}"
+            wanted = f"a column {' or '.join(_TEXTS)}, the text of each post"
+            hint = (
+                "; the authors' files hold ids and labels only: fetch the posts by their tweet_id, and add that column"
             )
-            if "tweet_id" in columns:
-                fault += "; the authors' files hold ids and labels only: "
-                fault += "fetch the posts by their tweet_id, and add that column"
-            raise DataError(fault)
+            ids = hint if "tweet_id" in columns else ""
+            raise DataError(f"{path} should have {wanted}; found {', '.join(columns)}{ids}")
         for row in rows:
             try:
-                tasks += _cases(path, row)
+                tasks += _cases(row)
             except DataError:
                 unread += 1
     if not tasks:
         why = f"; the labels of {unread} lines could not be read" if unread else ""
         raise DataError(f"{named(paths)}: no post has exactly one entity of type {', '.join(TYPES)}{why}")
     source = named(paths) + (f"; {unread} lines whose labels cannot be read left out" if unread else "")
-    return answer_benchmark(
-        "mets", tasks, score, Retrieval(k=3), seed=seed, share=settings["train_share"], source=source
-    )
+    return answer_benchmark("mets", tasks, score, seed=seed, share=settings["train_share"], source=source)
 
 
 def score(text: str, data: Mapping[str, Any]) -> Scored:
@@ -102,7 +98,7 @@ def _type(kind: str) -> str:
     return "vaccine" if plain in ("vaccine-related", "vaccine related", "vaccination") else plain
 
 
-def _cases(path: Path, row: Row) -> list[Task]:
+def _cases(row: Row) -> list[Task]:
     """The case of a row; [] if it has no or several entities of the four types."""
     values = row.values
     text = " ".join(next((text for name in _TEXTS if (text := values.get(name))), "").split())
@@ -112,8 +108,7 @@ def _cases(path: Path, row: Row) -> list[Task]:
     entity, kind = labels[0]
     if not _contains(_plain(entity), _plain(text)):
         return []
-    gold = f"({entity}, {kind})"
-    return [Task(id=fresh_id("mets", values.get("tweet_id"), text), text=text, data={"answer": gold})]
+    return [Task(id=fresh_id("mets", values.get("tweet_id"), text), text=text, data={"answer": f"({entity}, {kind})"})]
 
 
 def _entities(labels: str) -> list[tuple[str, str]]:

@@ -52,8 +52,7 @@ def read_lines(path: Path | str) -> list[tuple[int, str]]:
 def read_jsonl(path: Path | str, required: Sequence[str]) -> list[Row]:
     """The rows of a file with one JSON object per line, each with the `required` names.
 
-    Raises:
-        DataError: As in `read_lines`; or lines are not JSON objects or lack a name (the message lists the first).
+    DataError as in `read_lines`, or if lines are no such objects (the message lists the first).
     """
     rows: list[Row] = []
     faults: list[str] = []
@@ -99,12 +98,10 @@ def read_json(path: Path, kind: type[dict[str, Any]] | type[list[Any]], most: in
 
 
 def read_csv(path: Path | str, required: Sequence[str]) -> list[Row]:
-    """The rows of a CSV file whose first line names the columns, separated by commas, or by tabs if it has no comma.
+    """The rows of a CSV file, as texts; its first line names the columns, of which `required` must exist.
 
-    Every value is a text; the columns `required` must exist.
-
-    Raises:
-        DataError: As in `read_lines`; a column is missing (the message names it); a line is broken or too long.
+    Commas separate the values, or tabs if the first line has no comma. DataError as in `read_lines`, or if a column is
+    missing (the message names it), or a line is broken or too long.
     """
     if is_dataset(path):
         return [Row(line, {k: _as_text(v) for k, v in values.items()}) for line, values in read_jsonl(path, required)]

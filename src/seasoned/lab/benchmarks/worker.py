@@ -40,12 +40,9 @@ PASSED_ON = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "TEMP", "TMP", "SYSTEMR
 def engine_workers(
     benchmark: str, python: str, engine: Path, *, name: str, timeout: float, environ: Mapping[str, str] | None = None
 ) -> Workers:
-    """The workers of an engine file, not yet started.
+    """The workers of an engine file, not yet started; `python` is by default that of the benchmark's environment.
 
-    They run with `python`, or by default with the Python of the benchmark's environment.
-
-    Raises:
-        ConfigError: there is no such environment.
+    ConfigError if there is no such environment.
     """
     command = (str(Path(python or interpreter(benchmark)).expanduser()), str(SERVING), str(engine))
     return Workers(command, name=name, timeout=timeout, environ=environ)
@@ -62,9 +59,8 @@ class Worker:
     def __init__(self, command: Sequence[str], name: str, timeout: float, environ: Mapping[str, str]) -> None:
         """Start the process and wait until it is ready.
 
-        Raises:
-            ConfigError: there is no such program, or it reports that something is missing.
-            InfrastructureError: it died, or was not ready in time.
+        ConfigError if there is no such program, or it reports that something is missing; InfrastructureError if it died
+        or was not ready in time.
         """
         self.uses = 0
         self.versions: dict[str, str] = {}
@@ -171,19 +167,18 @@ class Workers:
         """Start nothing yet.
 
         A reply may take `timeout` seconds. A worker is replaced after `recycle` uses, since engines leak memory, and
-        gets the variables of `environ` in addition to `PASSED_ON`. Errors call it `name`.
+        gets the variables of `environ` in addition to `PASSED_ON`.
         """
         self._worker = partial(Worker, tuple(command), name, timeout, dict(environ or {}))
         self._recycle = recycle
-        self._idle: list[Worker] = []
-        self._lock = threading.Lock()
+        self._idle: queue.LifoQueue[Worker] = queue.LifoQueue()
 
     def take(self) -> Worker:
         """Borrow a worker, to be returned later; a new one if none is free, with the errors of `Worker`."""
         while True:
-            with self._lock:
-                worker = self._idle.pop() if self._idle else None
-            if worker is None:
+            try:
+                worker = self._idle.get_nowait()
+            except queue.Empty:
                 worker = self._worker()
             if worker.alive:
                 worker.uses += 1
@@ -191,11 +186,10 @@ class Workers:
 
     def give(self, worker: Worker) -> None:
         """Return a worker."""
-        if not worker.alive or worker.uses >= self._recycle:
+        if worker.alive and worker.uses < self._recycle:
+            self._idle.put(worker)
+        else:
             worker.close()
-            return
-        with self._lock:
-            self._idle.append(worker)
 
     @contextmanager
     def lent(self) -> Iterator[Worker]:
@@ -208,17 +202,15 @@ class Workers:
 
     def close(self) -> None:
         """Stop the idle workers."""
-        with self._lock:
-            idle, self._idle = self._idle, []
-        for worker in idle:
-            worker.close()
+        with contextlib.suppress(queue.Empty):
+            while True:
+                self._idle.get_nowait().close()
 
 
 class Episode:
     """A worker for one task, from `begin` to `close`, and its requests.
 
     The engine must be deterministic: a worker that fails is replaced once, and the new one gets all requests again.
-    Only if that fails, too, it is an InfrastructureError.
     """
 
     def __init__(self, workers: Workers) -> None:

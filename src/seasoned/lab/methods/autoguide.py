@@ -10,6 +10,7 @@ import logging
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 
 from seasoned.asking import ask
@@ -50,15 +51,14 @@ class AutoGuide:
         llm: extracts the guidelines; with `by="llm"`, it identifies the context at each turn.
         about: the kind of tasks.
         worked: attempts with the context and guideline that they should give; see `write_guideline`.
-        begins: the words that every guideline begins with; see `write_guideline`.
+        begins: the words that every guideline begins with.
         goal: extracts the goal from a task's text when most of it is something else, such as a room's furniture.
         k: guidelines to show at a turn.
         by: how the context is identified: `llm` picks among the known ones; `embedding` takes the nearest ones.
         least: with `embedding`, the least cosine of a context that fits.
-        room: tokens of both attempts of a pair in a prompt. None: three quarters of a long window,
-            or 2,400.
-        contexts_room: tokens of known contexts in a prompt; if there are more, the nearest are shown, or the newest if
-            the pool has no embedder. None: three quarters of a long window, or 1,500.
+        room: tokens of both attempts of a pair in a prompt (None: three quarters of a long window, or 2,400).
+        contexts_room: tokens of known contexts in a prompt (None: likewise, or 1,500); if there are more, the nearest
+            are shown, or the newest if the pool has no embedder.
         max_tokens: tokens of a reply.
         same_task: recall lessons also for the task that they come from. For recurring work; never in an evaluation.
 
@@ -90,8 +90,8 @@ class AutoGuide:
     def learn(self, trajectories: Sequence[Trajectory], pool: ExperiencePool) -> None:
         """Write a guideline for each failure at a task that was also solved, by comparison with its first success.
 
-        A pair that was learned from is skipped. An equal guideline for an equal context is not stored again, but
-        increases the importance by one.
+        A pair that was learned from is skipped. An equal guideline for an equal context adds one to the importance of
+        the stored one.
 
         Raises:
             LLMError: the model failed other than by a reply's form or a prompt's length; earlier guidelines stay.
@@ -179,16 +179,12 @@ class AutoGuide:
         room = self.contexts_room or room_for(self.llm, 1500)
         if sum(sizes) <= room:
             return groups
-        order = list(range(len(groups)))[::-1]
+        order = list(reversed(range(len(groups))))
         if pool.searches:
             scores = pool.nearness(now, [group[0].key for group in groups])
-            order = sorted(range(len(groups)), key=lambda place: -scores[groups[place][0].key])
-        chosen, used = [], 0
-        for place in order:
-            used += sizes[place]
-            if used > room:
-                break
-            chosen.append(place)
+            order.sort(key=lambda place: (-scores[groups[place][0].key], place))
+        used = accumulate(sizes[place] for place in order)
+        chosen = [place for place, total in zip(order, used, strict=True) if total <= room]
         return [groups[place] for place in sorted(chosen)]
 
     def _identify(self, contexts: Sequence[str], now: str) -> list[int]:

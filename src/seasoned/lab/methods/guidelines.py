@@ -53,8 +53,8 @@ def write_guideline(
         llm: the model.
         pair: the two attempts, the failure first.
         about: the kind of tasks.
-        worked: attempts with their context and guideline. They are shown as an earlier exchange, since a small model
-            copies what is only quoted.
+        worked: attempts with their context and guideline, shown as an earlier exchange, since a small model copies what
+            is only quoted; ConfigError if they have no pair (see `worked_pair`).
         begins: the words that every guideline must begin with.
         max_tokens: of the reply.
         room: tokens for both attempts, and as many for the worked ones; halved up to three times for a long prompt.
@@ -64,7 +64,6 @@ def write_guideline(
         Context and guideline; None if the reply has none, which is logged.
 
     Raises:
-        ConfigError: `worked` has no pair; see `worked_pair`.
         LLMError: any error of the model but ParseError; ContextLengthError if the pair does not fit.
     """
     values = {"about": prompt_line(about, 1000), "good": GOOD, "worked": worked is not None}
@@ -102,8 +101,8 @@ def read_guideline(
     """Context and guideline of a reply, cleaned and capped.
 
     None if one is missing, if the guideline repeats the prompt's or both repeat the `example`, if the guideline does
-    not begin with `begins` (in upper or lower case), or if the context is copied from a text in `seen`, since no other
-    task would have it.
+    not begin with `begins` (in any case), or if the context is copied from a text in `seen`, since no other task would
+    have it.
     """
     if not isinstance(value, dict):
         return None
@@ -134,7 +133,8 @@ def _size(pair: Call, room: int) -> int:
 def _pair(pair: Call, room: int) -> str:
     failed, succeeded = pair.attempts
     limit = TOKEN * room // 2
-    same = sum(1 for _ in takewhile(_same_action, zip(failed.steps, succeeded.steps, strict=False)))
+    actions = zip((step.action for step in failed.steps), (step.action for step in succeeded.steps), strict=False)
+    same = len(list(takewhile(lambda both: both[0] == both[1], actions)))
     return render_prompt(
         "seasoned.lab.methods",
         "autoguide_pair.j2",
@@ -149,14 +149,8 @@ def _step(steps: Sequence[Step], place: int) -> dict[str, str]:
     """The action and observation of a step; {} if there is none."""
     if place >= len(steps) or not steps[place].action.strip():
         return {}
-    return {
-        "action": prompt_line(steps[place].action, _STEP_CHARS),
-        "observation": prompt_line(steps[place].observation, _STEP_CHARS),
-    }
-
-
-def _same_action(steps: tuple[Step, Step]) -> bool:
-    return steps[0].action == steps[1].action
+    step = steps[place]
+    return {name: prompt_line(getattr(step, name), _STEP_CHARS) for name in ("action", "observation")}
 
 
 def _schema(begins: str = "", chars: Mapping[str, int] = PART_CHARS) -> dict[str, Any]:

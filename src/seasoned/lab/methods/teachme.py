@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 import json
 import re
+import tomllib
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -24,37 +25,8 @@ from seasoned.types import Guidance, Task, Trajectory
 if TYPE_CHECKING:
     from seasoned.pool import ExperiencePool
 
-_RELATION_TEXTS = {
-    "IsA": "is a kind of",
-    "PartOf": "is a part of",
-    "HasA": "has",
-    "UsedFor": "is used for",
-    "CapableOf": "can",
-    "AtLocation": "is found at",
-    "Causes": "causes",
-    "HasProperty": "is",
-    "Desires": "wants",
-    "Synonym": "means the same as",
-    "Antonym": "is the opposite of",
-    "MotivatedByGoal": "is done because of",
-    "CausesDesire": "makes one want",
-    "RelatedTo": "has to do with",
-    "SymbolOf": "is a symbol of",
-    "DefinedAs": "is defined as",
-    "HasSubevent": "involves",
-    "HasPrerequisite": "needs",
-}
-
-
-# The knowledge base has facts about these words ("a is a kind of letter"), but no question is about them.
-_STOP_WORDS = frozenset(
-    split_words(
-        "a an the and or but if so as at by for from in into of off on out over to up with about after before between "
-        "than then this that these those there here what which who whom whose when where why how is am are was were be "
-        "been being do does did have has had having can could will would shall should may might must not no nor only "
-        "very too just i me my mine you your he him his she her it its we us our they them their s t"
-    )
-)
+_WORDS = tomllib.loads(Path(__file__).with_name("teachme.toml").read_text(encoding="utf-8"))
+_STOP_WORDS = frozenset(split_words(_WORDS["stop"]))
 
 
 @dataclass(frozen=True)
@@ -72,29 +44,24 @@ class TeachMe:
     def recall(self, task: Task, pool: ExperiencePool, progress: Trajectory | None = None) -> Guidance:
         """Facts about the words of the task, except words such as "the": first one for each word, then a second one.
 
-        Raises:
-            DataError: the file is missing or has no fact in the language.
+        DataError as in `read_facts`.
         """
         index = read_facts(self.facts, self.language)
-        words = set(split_words(task.text)) - _STOP_WORDS
         ranked: list[tuple[int, float, str]] = []
-        for known in (index[word] for word in words if word in index):
-            facts = sorted(set(known), key=lambda fact: (-fact[0], fact[1]))[: self.k]
+        for word in index.keys() & set(split_words(task.text)) - _STOP_WORDS:
+            facts = sorted(set(index[word]), key=lambda fact: (-fact[0], fact[1]))[: self.k]
             ranked += [(turn, -weight, text) for turn, (weight, text) in enumerate(facts)]
         recalled = [prompt_line(text) for _, _, text in sorted(ranked)[: self.k]]
-        return (
-            Guidance(text=render_prompt("seasoned.lab.methods", "teachme.j2", facts=recalled))
-            if recalled
-            else Guidance()
-        )
+        if not recalled:
+            return Guidance()
+        return Guidance(text=render_prompt("seasoned.lab.methods", "teachme.j2", facts=recalled))
 
 
 @cache
 def read_facts(path: str, language: str) -> dict[str, list[tuple[float, str]]]:
     """Facts by subject word: {word: [(weight, sentence)]}. Lines of another form or language are skipped.
 
-    Raises:
-        DataError: the file cannot be read, is a pickle, or has no fact in the language.
+    DataError if the file cannot be read, is a pickle, or has no fact in the language.
     """
     facts: dict[str, list[tuple[float, str]]] = defaultdict(list)
     try:
@@ -102,8 +69,7 @@ def read_facts(path: str, language: str) -> dict[str, list[tuple[float, str]]]:
             refuse_pickle(Path(path), raw.read(1024))
         with Path(path).open(encoding="utf-8", errors="replace", newline="") as file:
             for row in csv.reader(file, delimiter="\t", quoting=csv.QUOTE_NONE):
-                fact = _fact(row, language)
-                if fact:
+                if fact := _fact(row, language):
                     facts[fact[0]].append(fact[1:])
     except (OSError, csv.Error) as error:
         raise DataError(f"expected a ConceptNet CSV at {path}, but it cannot be read: {error}") from error
@@ -122,7 +88,7 @@ def _fact(row: list[str], language: str) -> tuple[str, float, str] | None:
     start, end = _term(row[2], language), _term(row[3], language)
     if not start or not end or not relation:
         return None
-    says = _RELATION_TEXTS.get(relation) or re.sub(r"(?<=[a-z])(?=[A-Z])", " ", relation).replace("_", " ").lower()
+    says = _WORDS["relations"].get(relation) or re.sub(r"(?<=[a-z])(?=[A-Z])", " ", relation).replace("_", " ").lower()
     try:
         weight = float(json.loads(row[4])["weight"]) if len(row) > 4 else 1.0
     except (ValueError, KeyError, TypeError):

@@ -18,9 +18,7 @@ from seasoned.agents.tools import ToolCaller
 from seasoned.errors import ConfigError
 from seasoned.lab.benchmarks.base import Benchmark
 from seasoned.lab.methods.autoguide import AutoGuide
-from seasoned.lab.methods.both import Both
-from seasoned.lab.methods.given import Given, read_lessons
-from seasoned.lab.methods.observed import Observed
+from seasoned.lab.methods.given import Both, Given, Observed, read_lessons
 from seasoned.lab.run.answering import coder, dialogue, noted_first, noted_later, worked_attempt, worked_rule
 from seasoned.lab.run.condition import Condition, MakeAgent
 from seasoned.lab.run.recipe import Recipe

@@ -17,6 +17,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial, reduce
+from itertools import islice
 from typing import Any
 
 from seasoned.lab.benchmarks.base import Benchmark, Check, check_choice, check_options, check_range, split
@@ -46,7 +47,7 @@ def check(options: Mapping[str, Any], *, seed: int = 0) -> Check:
 
 
 def check_tasks(library: Library, tasks: Sequence[Task], unsafe: bool) -> Check:
-    """Run the tasks' reference solutions, and their solutions for a library without quirks, with a library."""
+    """Run the tasks' solutions with a library: the reference ones, and those for a library without quirks."""
     with Sandbox(library, unsafe=unsafe) as sandbox:
         wrong = [task.id for task in tasks if not judged(sandbox, task, task.data["answer"]).right]
         passed = sum(judged(sandbox, task, task.data["naive"]).right for task in tasks)
@@ -74,19 +75,14 @@ def generate(seed: int, version: int, count: int) -> tuple[Library, tuple[Task, 
     names = made_up_names(draw)
     package = next(names)
     pieces = make_pieces(draw, names, version)
-    tasks = make_tasks(pieces, random.Random(f"tasks-{seed}"), seed, count, version)
-    return Library(package, source=source_of(pieces, version), version=f"{version}.0"), tuple(tasks)
-
-
-def source_of(pieces: list[Piece], version: int) -> str:
-    """The library's source; only the pieces are public, and their docstrings add nothing to the tasks."""
+    # Only the pieces are public.
     parts = [f"__version__ = '{version}.0'\nunit = 'std'\n", *map(_documented, pieces)]
-    names = [piece.name for piece in pieces]
-    return "\n\n".join([*parts, f"__all__ = {names!r}\n"])
+    source = "\n\n".join([*parts, f"__all__ = {[piece.name for piece in pieces]!r}\n"])
+    return Library(package, source=source, version=f"{version}.0"), tuple(_tasks(pieces, seed, count, version))
 
 
 def _documented(piece: Piece) -> str:
-    """A piece's source with a docstring."""
+    """A piece's source with a docstring that adds nothing to the tasks."""
     head, line, rest = re.split(r"(?<=:)(\n)(?=    )", piece.source, maxsplit=1)
     return f'{head}{line}    """{piece.says.partition(":")[0].capitalize()}."""\n{rest}'
 
@@ -103,16 +99,9 @@ class _Ask:
     pieces: tuple[Piece, ...]
 
 
-def make_tasks(pieces: Sequence[Piece], draw: random.Random, seed: int, count: int, version: int) -> list[Task]:
-    """Tasks of three levels, 40, 35 and 25 percent of all, with distinct texts.
-
-    Args:
-        pieces: the library's pieces.
-        draw: generator of the library's seed.
-        seed: the library's seed, for the tasks' ids.
-        count: the number of tasks.
-        version: the library's version.
-    """
+def _tasks(pieces: Sequence[Piece], seed: int, count: int, version: int) -> list[Task]:
+    """Tasks of three levels, 40, 35 and 25 percent of all, with distinct texts."""
+    draw = random.Random(f"tasks-{seed}")
     single = [ask for piece in pieces for ask in _frames(piece)]
     draw.shuffle(single)
     asks = {ask.text: (ask, 1) for ask in single[: round(count * 0.4)]}
@@ -129,7 +118,7 @@ def make_tasks(pieces: Sequence[Piece], draw: random.Random, seed: int, count: i
 
 
 def _ask(level: int, pieces: Sequence[Piece], draw: random.Random) -> _Ask:
-    numbers = [piece for piece in pieces if piece.gives == "number"]
+    numbers = [piece for piece in pieces if piece.gives_number]
     if level == 2:
         first, second = draw.choice(numbers), draw.choice(pieces)
         if second.whole and draw.random() < 0.6:
@@ -144,11 +133,11 @@ def _ask(level: int, pieces: Sequence[Piece], draw: random.Random) -> _Ask:
 def _frames(piece: Piece) -> list[_Ask]:
     """Requests for one piece: its result for one or several values; for numbers also a difference, sum or extreme."""
     frames: list[Callable[[Piece], _Ask]] = [_value]
-    if piece.gives == "number":
+    if piece.gives_number:
         frames.append(_twice)
-    if len(piece.params) == 1 and not piece.source.startswith("class"):
+    if len(piece.params) == 1 and piece.before is None:
         frames.append(partial(_over, words="a list of {}, in their order", fold=list))
-        if piece.gives == "number":
+        if piece.gives_number:
             folds = (("the largest of {}", max), ("the smallest of {}", min), ("the sum of {}", sum))
             frames += [_difference, *(partial(_over, words=words, fold=fold) for words, fold in folds)]
     return [frame(piece) for frame in frames]
@@ -156,13 +145,12 @@ def _frames(piece: Piece) -> list[_Ask]:
 
 def _value(piece: Piece) -> _Ask:
     text = piece.phrase.format(*(f"`{name}`" for name in piece.params))
-    return _Ask(
-        text, piece.params, lambda right: _body(*piece.called(piece.params, right)), piece.mean, piece.draw, (piece,)
-    )
 
+    def body(right: bool) -> list[str]:
+        lines, expression = piece.called(piece.params, right)
+        return [*lines, f"return {expression}"]
 
-def _body(lines: list[str], expression: str) -> list[str]:
-    return [*lines, f"return {expression}"]
+    return _Ask(text, piece.params, body, piece.mean, piece.draw, (piece,))
 
 
 def _difference(piece: Piece) -> _Ask:
@@ -204,17 +192,16 @@ def _twice(piece: Piece) -> _Ask:
 def _chain(pieces: Sequence[Piece]) -> _Ask:
     """A request in which each piece's number is the input of the next piece."""
     first, *rest = pieces
-    text = f"let n be {first.phrase.format(*(f'`{name}`' for name in first.params))}; "
-    for place, piece in enumerate(rest):
-        begins = "then give " if place == len(rest) - 1 else "now let n be "
-        text += begins + piece.phrase.format("n") + ("" if place == len(rest) - 1 else "; ")
+    *middle, last = (piece.phrase.format("n") for piece in rest)
+    start = first.phrase.format(*(f"`{name}`" for name in first.params))
+    text = "; ".join([f"let n be {start}", *(f"now let n be {phrase}" for phrase in middle), f"then give {last}"])
 
     def body(right: bool) -> list[str]:
         lines, expression = first.called(first.params, right)
         for piece in rest:
             more, following = piece.called(["n"], right)
             lines, expression = [*lines, f"n = {expression}", *more], following
-        return _body(lines, expression)
+        return [*lines, f"return {expression}"]
 
     def mean(*values: Any) -> Any:
         return reduce(lambda n, piece: piece.mean(n), rest, first.mean(*values))
@@ -239,15 +226,11 @@ def _sum(pieces: Sequence[Piece]) -> _Ask:
                 lines += [*more, f"n{place} = {expression}"]
                 expression = f"n{place}"
             parts.append(expression)
-        return _body(lines, " + ".join(parts))
+        return [*lines, f"return {' + '.join(parts)}"]
 
     def mean(*values: Any) -> Any:
-        total, left = 0, list(values)
-        for piece in pieces:
-            count = len(piece.params)
-            total += piece.mean(*left[:count])
-            left = left[count:]
-        return total
+        left = iter(values)
+        return sum(piece.mean(*islice(left, len(piece.params))) for piece in pieces)
 
     return _Ask(
         text,

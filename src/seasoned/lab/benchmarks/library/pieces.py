@@ -1,8 +1,7 @@
 """The pieces of a private library: functions and classes with made-up names and quirks that nobody could guess.
 
-A piece has its source with the quirk, the right call and the call for a piece without the quirk, and its meaning as a
-Python function. Always holds: the meaning does not use the source, so reference solutions are checked independently;
-pieces depend only on a random generator.
+A piece has its source with the quirk, the right call, and its meaning as a Python function. Always holds: the meaning
+does not use the source, so reference solutions are checked independently; pieces depend only on a random generator.
 """
 
 from __future__ import annotations
@@ -10,11 +9,12 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from string import Template
+from typing import Any, NamedTuple, TypeVar
 
 from seasoned.lab.benchmarks.base import DATA, read_toml
 
-Gives = Literal["number", "text", "truth", "names"]
+T = TypeVar("T")
 
 _WORDS = read_toml(DATA / "library.toml")
 
@@ -23,9 +23,9 @@ _WORDS = read_toml(DATA / "library.toml")
 class Piece:
     """A function or class of the library.
 
-    `params` are the names of its inputs in tasks; `says` and `phrase` describe it in tasks. `use` returns the lines and
-    the expression of the right call, `plain` those of a call without the quirk (None: a call with the parameters);
-    `mean` computes the right result; `draw` draws values for the parameters.
+    `params` are the names of its inputs in tasks; `says` and `phrase` describe it in tasks. `use` is the expression of
+    the right call, with `$a`, `$b` and `$c` for the parameters; `before` returns the lines before it, right or as for a
+    piece without the quirk. `mean` computes the right result; `draw` draws values for the parameters.
     """
 
     name: str
@@ -33,22 +33,38 @@ class Piece:
     source: str
     params: tuple[str, ...]
     phrase: str
-    gives: Gives
-    use: Callable[..., tuple[list[str], str]]
+    use: str
     mean: Callable[..., Any]
     draw: Callable[[random.Random], tuple[Any, ...]]
-    plain: Callable[..., tuple[list[str], str]] | None = None
+    gives_number: bool = True
+    before: Callable[[str, bool], list[str]] | None = None
 
     def called(self, args: Sequence[str], right: bool) -> tuple[list[str], str]:
         """The lines and the expression of the right call, or of the call without the quirk."""
+        if self.before is not None:
+            return self.before(args[0], right), self.use
         if right:
-            return self.use(*args)
-        return self.plain(*args) if self.plain else ([], f"{self.name}({', '.join(args)})")
+            return [], Template(self.use).substitute(dict(zip("abc", args, strict=False)))
+        return [], f"{self.name}({', '.join(args)})"
 
     @property
     def whole(self) -> bool:
         """Whether it takes one whole number, such as the result of another piece."""
         return len(self.params) == 1 and type(self.draw(random.Random(0))[0]) is int
+
+
+class _Row(NamedTuple):
+    """A made-up name, and a row of `data/library.toml`: its words, and more values in some families."""
+
+    name: str
+    says: str
+    params: tuple[str, ...]
+    phrase: str
+    more: list[Any]
+
+    def piece(self, **parts: Any) -> Piece:
+        """The piece of the row, with its other parts or other words."""
+        return Piece(**{"name": self.name, "says": self.says, "params": self.params, "phrase": self.phrase, **parts})
 
 
 def make_pieces(draw: random.Random, names: Iterator[str], version: int) -> list[Piece]:
@@ -71,8 +87,11 @@ def make_pieces(draw: random.Random, names: Iterator[str], version: int) -> list
         (_box, _WORDS["boxes"]),
     )
     # Each piece has its own generator, so that the draws for one version's quirk do not change the next piece.
-    rows = [(make, row, random.Random(draw.random())) for make, rows in families for row in rows]
-    return [make(row, next(names), rng, version) for make, row, rng in rows]
+    drawn = [(make, row, random.Random(draw.random())) for make, rows in families for row in rows]
+    return [
+        make(_Row(next(names), says, tuple(params), phrase, more), rng, version)
+        for make, (says, params, phrase, *more), rng in drawn
+    ]
 
 
 def made_up_names(draw: random.Random) -> Iterator[str]:
@@ -85,304 +104,247 @@ def made_up_names(draw: random.Random) -> Iterator[str]:
             yield name
 
 
-def _choose(draw: random.Random, options: Sequence[str], version: int) -> str:
+def _choose(draw: random.Random, version: int, *options: T) -> T:
     """Draw a quirk; the same draws give another quirk for version 2."""
     place = draw.randrange(len(options))
     return options[(place + version - 1) % len(options)]
 
 
-def _raises(draw: random.Random, informative: str) -> str:
+def _told(draw: random.Random, informative: str) -> str:
     """The message of an error: the informative one, or next to nothing."""
     return informative if draw.random() < 0.5 else "no"
 
 
-def _returned(quirk: str, unit: str) -> tuple[str, Callable[[str], str]]:
-    """How a function returns a number `n`: the expression in its source, and the code that reads `n` from a call."""
+def _refused(wrong: str, message: str, error: str = "ValueError") -> str:
+    """The lines of a source that refuse a wrong argument."""
+    return f"    if {wrong}:\n        raise {error}({message!r})\n"
+
+
+def _returned(quirk: str, unit: str, call: str) -> tuple[str, str]:
+    """How a function returns a number `n`: the expression in its source, and the one that reads `n` from a call."""
     return {
-        "number": ("n", lambda call: call),
-        "pair": (f"(n, {unit!r})", lambda call: f"{call}[0]"),
-        "second": (f"({unit!r}, n)", lambda call: f"{call}[1]"),
-        "words": (f"f'{{n}} {unit}'", lambda call: f"int({call}.split()[0])"),
-        "record": ("{'value': n}", lambda call: f"{call}['value']"),
+        "number": ("n", call),
+        "pair": (f"(n, {unit!r})", f"{call}[0]"),
+        "second": (f"({unit!r}, n)", f"{call}[1]"),
+        "words": (f"f'{{n}} {unit}'", f"int({call}.split()[0])"),
+        "record": ("{'value': n}", f"{call}['value']"),
     }[quirk]
 
 
-def _number(row: Sequence[Any], name: str, draw: random.Random, version: int) -> Piece:
-    says, param, phrase, unit = row
+def _number(row: _Row, draw: random.Random, version: int) -> Piece:
+    name, unit = row.name, row.more[0]
     a, b = draw.randint(2, 9), draw.randint(1, 20)
     both = draw.random()
-    argument = _choose(draw, ("words", "digits", "list", "named"), version) if both < 0.45 else "number"
-    result = _choose(draw, ("pair", "second", "words", "record"), version) if both > 0.3 else "number"
-    out, get = _returned(result, "cr")
-    hint = {"words": f"'3 {unit}'", "digits": "'3'", "list": "[3]", "named": "", "number": "3"}[argument]
-    message = (
-        _raises(draw, f"expected something like {hint}") if argument != "words" else f"expected a text like {hint}"
-    )
-    read = {
-        "words": f"    if not isinstance(a, str) or not a.endswith(' {unit}'):\n        raise ValueError({message!r})\n"
-        f"    x = int(a[:-{len(unit) + 1}])\n",
-        "digits": f"    if not isinstance(a, str):\n        raise ValueError({message!r})\n    x = int(a)\n",
-        "list": f"    if not isinstance(a, list):\n        raise ValueError({message!r})\n    x = a[0]\n",
-        "named": "    x = size\n",
-        "number": f"    if not isinstance(a, int):\n        raise ValueError({message!r})\n    x = a\n",
+    argument = _choose(draw, version, "words", "digits", "list", "named") if both < 0.45 else "number"
+    result = _choose(draw, version, "pair", "second", "words", "record") if both > 0.3 else "number"
+    example, wrong, value, given = {
+        "words": (
+            f"'3 {unit}'",
+            f"not isinstance(a, str) or not a.endswith(' {unit}')",
+            f"int(a[:-{len(unit) + 1}])",
+            f"f'{{$a}} {unit}'",
+        ),
+        "digits": ("'3'", "not isinstance(a, str)", "int(a)", "str($a)"),
+        "list": ("[3]", "not isinstance(a, list)", "a[0]", "[$a]"),
+        "named": ("", "", "size", "size=$a"),
+        "number": ("3", "not isinstance(a, int)", "a", "$a"),
     }[argument]
-    call: Callable[[str], str] = {
-        "words": lambda x: f"{name}(f'{{{x}}} {unit}')",
-        "digits": lambda x: f"{name}(str({x}))",
-        "list": lambda x: f"{name}([{x}])",
-        "named": lambda x: f"{name}(size={x})",
-        "number": lambda x: f"{name}({x})",
-    }[argument]
-    signature = "*, size" if argument == "named" else "a"
-    return Piece(
-        name,
-        says,
-        f"def {name}({signature}):\n{read}    n = {a} * x + {b}\n    return {out}\n",
-        (param,),
-        phrase,
-        "number",
-        lambda x: ([], get(call(x))),
-        lambda x: a * x + b,
-        lambda r: (r.randint(2, 30),),
-    )
-
-
-def _label(row: Sequence[Any], name: str, draw: random.Random, version: int) -> Piece:
-    says, param, phrase, parts, form = row
-    front = draw.choice(("", "~ ", "= "))
-    order = _choose(draw, ("small", "pair"), version)
-    if order == "small":
-        source = f"def {name}(a):\n    return {front!r} + {form!r}.format(*divmod(a, {parts}))\n"
-        use: Callable[[str], str] = lambda x: f"{name}({x} * {parts})"  # noqa: E731
+    out, use = _returned(result, "cr", f"{name}({given})")
+    if argument == "words":
+        message = f"expected a text like {example}"
     else:
-        source = (
-            f"def {name}(a):\n    if not isinstance(a, tuple):\n        raise ValueError('expected a pair (0, 3)')\n"
-            f"    return {front!r} + {form!r}.format(a[1], a[0])\n"
-        )
-        use = lambda x: f"{name}((0, {x}))"  # noqa: E731
-    return Piece(
-        name,
-        says,
-        source,
-        (param,),
-        f"{phrase}, as text",
-        "text",
-        lambda x: ([], use(x)),
-        lambda x: front + form.format(x, 0),
-        lambda r: (r.randint(2, 30),),
+        message = _told(draw, f"expected something like {example}")
+    head = f"def {name}({'*, size' if argument == 'named' else 'a'}):\n{_refused(wrong, message) if wrong else ''}"
+    return row.piece(
+        source=f"{head}    x = {value}\n    n = {a} * x + {b}\n    return {out}\n",
+        use=use,
+        mean=lambda x: a * x + b,
+        draw=lambda r: (r.randint(2, 30),),
     )
 
 
-def _lookup(row: Sequence[Any], name: str, draw: random.Random, version: int) -> Piece:
-    says, param, phrase = row
-    keys = _WORDS[param]
+def _label(row: _Row, draw: random.Random, version: int) -> Piece:
+    name, (parts, form) = row.name, row.more
+    front = draw.choice(("", "~ ", "= "))
+    check, values, given = _choose(
+        draw,
+        version,
+        ("", f"*divmod(a, {parts})", f"$a * {parts}"),
+        (_refused("not isinstance(a, tuple)", "expected a pair (0, 3)"), "a[1], a[0]", "(0, $a)"),
+    )
+    return row.piece(
+        source=f"def {name}(a):\n{check}    return {front!r} + {form!r}.format({values})\n",
+        phrase=f"{row.phrase}, as text",
+        use=f"{name}({given})",
+        mean=lambda x: front + form.format(x, 0),
+        draw=lambda r: (r.randint(2, 30),),
+        gives_number=False,
+    )
+
+
+def _lookup(row: _Row, draw: random.Random, version: int) -> Piece:
+    name, keys = row.name, _WORDS[row.params[0]]
     table = {key: draw.randint(11, 99) for key in keys}
-    argument = _choose(draw, ("upper", "title", "short"), version)
-    result = _choose(draw, ("number", "pair", "words"), version) if draw.random() < 0.6 else "number"
-    out, get = _returned(result, "pt")
-    fold: Callable[[str], str] = {"upper": str.upper, "title": str.title, "short": lambda key: key[:3].upper()}[
-        argument
-    ]
-    call = {"upper": "{}.upper()", "title": "{}.title()", "short": "{}[:3].upper()"}[argument]
-    message = _raises(draw, f"no such key; there is {fold(keys[0])!r}")
+    folds: tuple[tuple[Callable[[str], str], str], ...] = (
+        (str.upper, "$a.upper()"),
+        (str.title, "$a.title()"),
+        (lambda key: key[:3].upper(), "$a[:3].upper()"),
+    )
+    fold, given = _choose(draw, version, *folds)
+    result = _choose(draw, version, "number", "pair", "words") if draw.random() < 0.6 else "number"
+    out, use = _returned(result, "pt", f"{name}({given})")
+    message = _told(draw, f"no such key; there is {fold(keys[0])!r}")
     source = (
         f"_{name} = { ({fold(key): value for key, value in table.items()})!r}\n\n\ndef {name}(a):\n"
-        f"    if a not in _{name}:\n        raise KeyError({message!r})\n    n = _{name}[a]\n    return {out}\n"
+        f"{_refused(f'a not in _{name}', message, 'KeyError')}    n = _{name}[a]\n    return {out}\n"
     )
-    return Piece(
-        name,
-        says,
-        source,
-        (param,),
-        f"{phrase} (a name in small letters)",
-        "number",
-        lambda x: ([], get(f"{name}({call.format(x)})")),
-        lambda x: table[x],
-        lambda r: (r.choice(keys),),
+    return row.piece(
+        source=source,
+        phrase=f"{row.phrase} (a name in small letters)",
+        use=use,
+        mean=lambda x: table[x],
+        draw=lambda r: (r.choice(keys),),
     )
 
 
-def _date(row: Sequence[Any], name: str, draw: random.Random, version: int) -> Piece:
-    says, phrase = row
+def _date(row: _Row, draw: random.Random, version: int) -> Piece:
+    name = row.name
     a, b, c = draw.randint(2, 5), draw.randint(2, 5), draw.randint(5, 9)
-    argument = _choose(draw, ("dmy", "dotted", "ymd", "slashed"), version)
-    result = _choose(draw, ("number", "second"), version)
-    out, get = _returned(result, "pt")
-    hint = {"dmy": "(31, 12, 2024)", "dotted": "'31.12.2024'", "ymd": "(2024, 12, 31)", "slashed": "'12/31/2024'"}[
-        argument
-    ]
-    message = (
-        _raises(draw, f"expected a day like {hint}") if argument in ("dmy", "ymd") else f"expected a day like {hint}"
+    example, read, given = _choose(
+        draw,
+        version,
+        ("(31, 12, 2024)", "d, m, y = a", "($c, $b, $a)"),
+        ("'31.12.2024'", "d, m, y = map(int, a.split('.'))", "f'{$c}.{$b}.{$a}'"),
+        ("(2024, 12, 31)", "y, m, d = a", "($a, $b, $c)"),
+        ("'12/31/2024'", "m, d, y = map(int, a.split('/'))", "f'{$b}/{$c}/{$a}'"),
     )
-    read = {
-        "dmy": "d, m, y = a",
-        "ymd": "y, m, d = a",
-        "dotted": "d, m, y = map(int, a.split('.'))",
-        "slashed": "m, d, y = map(int, a.split('/'))",
-    }[argument]
-    call: Callable[..., str] = {
-        "dmy": lambda y, m, d: f"({d}, {m}, {y})",
-        "ymd": lambda y, m, d: f"({y}, {m}, {d})",
-        "dotted": lambda y, m, d: f"f'{{{d}}}.{{{m}}}.{{{y}}}'",
-        "slashed": lambda y, m, d: f"f'{{{m}}}/{{{d}}}/{{{y}}}'",
-    }[argument]
+    out, use = _returned(_choose(draw, version, "number", "second"), "pt", f"{name}({given})")
+    message = f"expected a day like {example}"
+    if example.startswith("("):  # nobody could guess the form of a text
+        message = _told(draw, message)
     source = (
         f"def {name}(a):\n    try:\n        {read}\n        assert m <= 12 and d <= 31 < y\n    except Exception:\n"
         f"        raise ValueError({message!r}) from None\n"
         f"    n = {a} * d + {b} * m + y % {c}\n    return {out}\n"
     )
-    return Piece(
-        name,
-        says,
-        source,
-        ("year", "month", "day"),
-        phrase,
-        "number",
-        lambda y, m, d: ([], get(f"{name}({call(y, m, d)})")),
-        lambda y, m, d: a * d + b * m + y % c,
-        lambda r: (r.randint(1990, 2040), r.randint(1, 12), r.randint(13, 28)),
+    return row.piece(
+        source=source,
+        use=use,
+        mean=lambda y, m, d: a * d + b * m + y % c,
+        draw=lambda r: (r.randint(1990, 2040), r.randint(1, 12), r.randint(13, 28)),
     )
 
 
-def _truth(row: Sequence[Any], name: str, draw: random.Random, version: int) -> Piece:
-    says, param, phrase = row
+def _truth(row: _Row, draw: random.Random, version: int) -> Piece:
+    name = row.name
     least = draw.randint(8, 20)
     over = draw.random() < 0.5
     yes, no = draw.sample(("Y", "N", "ok", "no", "in", "out", "+", "-"), 2)
     if version == 2:
         yes, no = no, yes
-    test = f"a >= {least}" if over else f"a < {least}"
-    source = f"def {name}(a):\n    return {yes!r} if {test} else {no!r}\n"
     # A call with a very small or very large number shows which text means yes.
-    condition = "at least" if over else "fewer than"
-    return Piece(
-        name,
-        says,
-        source,
-        (param,),
-        f"{phrase}; it is so for {condition} some number",
-        "truth",
-        lambda x: ([], f"{name}({x}) == {yes!r}"),
-        lambda x: (x >= least) if over else (x < least),
-        lambda r: (r.choice((r.randint(1, 7), r.randint(21, 40))),),
+    condition, sign = ("at least", ">=") if over else ("fewer than", "<")
+    return row.piece(
+        source=f"def {name}(a):\n    return {yes!r} if a {sign} {least} else {no!r}\n",
+        phrase=f"{row.phrase}; it is so for {condition} some number",
+        use=f"{name}($a) == {yes!r}",
+        mean=lambda x: (x >= least) if over else (x < least),
+        draw=lambda r: (r.choice((r.randint(1, 7), r.randint(21, 40))),),
+        gives_number=False,
     )
 
 
-def _joined(row: Sequence[Any], name: str, draw: random.Random, version: int) -> Piece:
-    says, param, phrase = row
+def _joined(row: _Row, draw: random.Random, version: int) -> Piece:
+    name = row.name
     a = draw.randint(3, 9)
-    sign = _choose(draw, (";", "+", "|", " "), version)
-    result = _choose(draw, ("number", "pair", "words"), version)
-    out, get = _returned(result, "pt")
-    message = f"expected numbers like '4{sign}7'"
-    source = (
-        f"def {name}(a):\n    if not isinstance(a, str):\n        raise ValueError({message!r})\n"
-        f"    n = sum(int(x) * {a} + 1 for x in a.split({sign!r}))\n    return {out}\n"
-    )
-    return Piece(
-        name,
-        says,
-        source,
-        (param,),
-        f"{phrase} (a list of whole numbers)",
-        "number",
-        lambda x: ([], get(f"{name}({sign!r}.join(map(str, {x})))")),
-        lambda x: sum(i * a + 1 for i in x),
-        lambda r: ([r.randint(1, 13) for _ in range(r.randint(2, 4))],),
+    sign = _choose(draw, version, ";", "+", "|", " ")
+    result = _choose(draw, version, "number", "pair", "words")
+    out, use = _returned(result, "pt", f"{name}({sign!r}.join(map(str, $a)))")
+    check = _refused("not isinstance(a, str)", f"expected numbers like '4{sign}7'")
+    source = f"def {name}(a):\n{check}    n = sum(int(x) * {a} + 1 for x in a.split({sign!r}))\n    return {out}\n"
+    return row.piece(
+        source=source,
+        phrase=f"{row.phrase} (a list of whole numbers)",
+        use=use,
+        mean=lambda x: sum(i * a + 1 for i in x),
+        draw=lambda r: ([r.randint(1, 13) for _ in range(r.randint(2, 4))],),
     )
 
 
-def _fare(row: Sequence[Any], name: str, draw: random.Random, version: int) -> Piece:
-    says, place, count, phrase = row
-    keys = _WORDS[place]
+def _fare(row: _Row, draw: random.Random, version: int) -> Piece:
+    name, keys = row.name, _WORDS[row.params[0]]
     table = {key: draw.randint(3, 19) for key in keys}
-    argument = _choose(draw, ("swapped", "pair"), version)
-    result = _choose(draw, ("number", "words", "record"), version)
-    out, get = _returned(result, "pt")
-    message = _raises(draw, f"expected something like {'(3, ' if argument == 'swapped' else '(('}..")
-    head = f"def {name}(a, b):" if argument == "swapped" else f"def {name}(a):"
-    read = "    n, key = a, b\n" if argument == "swapped" else "    key, n = a if isinstance(a, tuple) else (None, a)\n"
+    params, read, example, given = _choose(
+        draw,
+        version,
+        ("a, b", "n, key = a, b", "(3, ", "$b, $a"),
+        ("a", "key, n = a if isinstance(a, tuple) else (None, a)", "((", "($a, $b)"),
+    )
+    result = _choose(draw, version, "number", "words", "record")
+    out, use = _returned(result, "pt", f"{name}({given})")
+    check = _refused(f"key not in _{name}", _told(draw, f"expected something like {example}.."))
     source = (
-        f"_{name} = {table!r}\n\n\n{head}\n{read}    if key not in _{name}:\n        raise ValueError({message!r})\n"
+        f"_{name} = {table!r}\n\n\ndef {name}({params}):\n    {read}\n{check}"
         f"    n = _{name}[key] * n + 2\n    return {out}\n"
     )
-    call: Callable[..., str] = (
-        (lambda k, n: f"{name}({n}, {k})") if argument == "swapped" else (lambda k, n: f"{name}(({k}, {n}))")
-    )
-    return Piece(
-        name,
-        says,
-        source,
-        (place, count),
-        phrase,
-        "number",
-        lambda k, n: ([], get(call(k, n))),
-        lambda k, n: table[k] * n + 2,
-        lambda r: (r.choice(keys), r.randint(2, 9)),
+    return row.piece(
+        source=source, use=use, mean=lambda k, n: table[k] * n + 2, draw=lambda r: (r.choice(keys), r.randint(2, 9))
     )
 
 
-def _names(row: Sequence[Any], name: str, draw: random.Random, version: int) -> Piece:
-    says, param, phrase = row
-    keys = _WORDS[param]
+def _names(row: _Row, draw: random.Random, version: int) -> Piece:
+    name, keys = row.name, _WORDS[row.params[0]]
     table = {key: draw.sample(_WORDS["stalls"], 3) for key in keys}
-    result = _choose(draw, ("pairs", "joined"), version)
-    out = "[(i + 1, x) for i, x in enumerate(found)]" if result == "pairs" else "'/'.join(found)"
-    get: Callable[[str], str] = (
-        (lambda call: f"[x for _, x in {call}]") if result == "pairs" else (lambda call: f"{call}.split('/')")
+    out, use = _choose(
+        draw,
+        version,
+        ("[(i + 1, x) for i, x in enumerate(found)]", f"[x for _, x in {name}($a)]"),
+        ("'/'.join(found)", f"{name}($a).split('/')"),
     )
-    source = f"_{name} = {table!r}\n\n\ndef {name}(a):\n    found = _{name}[a]\n    return {out}\n"
-    return Piece(
-        name,
-        says,
-        source,
-        (param,),
-        phrase,
-        "names",
-        lambda x: ([], get(f"{name}({x})")),
-        lambda x: table[x],
-        lambda r: (r.choice(keys),),
+    return row.piece(
+        source=f"_{name} = {table!r}\n\n\ndef {name}(a):\n    found = _{name}[a]\n    return {out}\n",
+        use=use,
+        mean=lambda x: table[x],
+        draw=lambda r: (r.choice(keys),),
+        gives_number=False,
     )
 
 
-def _box(row: Sequence[Any], name: str, draw: random.Random, version: int) -> Piece:
-    says, param, phrase = row
-    quirk = _choose(draw, ("commit", "open", "many"), version)
-    kind = name.title()
-    checks = {
-        "commit": ("", "        self._sum = sum(self._kept)\n", ""),
-        "open": (
+def _box(row: _Row, draw: random.Random, version: int) -> Piece:
+    kind = row.name.title()
+    method, read, does, total = _choose(
+        draw,
+        version,
+        ("commit", "", "self._sum = sum(self._kept)", "self._sum"),
+        (
+            "open",
             "        if not self._open:\n            raise RuntimeError('not open')\n",
-            "        self._open = True\n",
-            "",
+            "self._open = True",
+            "sum(self._kept)",
         ),
-        "many": ("        x = x[0] * x[1]\n", "        self._sum = 0\n", ""),
-    }[quirk]
-    middle = {"commit": "commit", "open": "open", "many": "reset"}[quirk]
-    total = "self._sum" if quirk == "commit" else "sum(self._kept)"
+        ("reset", "        x = x[0] * x[1]\n", "self._sum = 0", "sum(self._kept)"),
+    )
     source = (
         f"class {kind}:\n    def __init__(self):\n        self._kept, self._sum, self._open = [], 0, False\n\n"
-        f"    def put(self, x):\n{checks[0]}        self._kept.append(x)\n\n"
-        f"    def {middle}(self):\n{checks[1]}\n"
+        f"    def put(self, x):\n{read}        self._kept.append(x)\n\n"
+        f"    def {method}(self):\n        {does}\n\n"
         f"    def total(self):\n        return {total}\n"
     )
-    put = "(1, x)" if quirk == "many" else "x"
 
-    def lines(x: str, right: bool) -> tuple[list[str], str]:
-        before = ["b.open()"] if quirk == "open" and right else []
-        after = ["b.commit()"] if quirk == "commit" and right else []
-        item = put if right else "x"
-        return [f"b = {kind}()", *before, f"for x in {x}:", f"    b.put({item})", *after], "b.total()"
+    def before(x: str, right: bool) -> list[str]:
+        item = "(1, x)" if right and method == "reset" else "x"
+        lines = [f"b = {kind}()", f"for x in {x}:", f"    b.put({item})"]
+        if right and method == "open":
+            lines.insert(1, "b.open()")
+        return [*lines, "b.commit()"] if right and method == "commit" else lines
 
-    return Piece(
-        kind,
-        f"{says}: {kind}() with put, {middle} and total",
-        source,
-        (param,),
-        f"{phrase} (a list of whole numbers)",
-        "number",
-        lambda x: lines(x, True),
-        lambda x: sum(x),
-        lambda r: ([r.randint(2, 30) for _ in range(r.randint(2, 4))],),
-        lambda x: lines(x, False),
+    return row.piece(
+        name=kind,
+        says=f"{row.says}: {kind}() with put, {method} and total",
+        source=source,
+        phrase=f"{row.phrase} (a list of whole numbers)",
+        use="b.total()",
+        mean=sum,
+        draw=lambda r: ([r.randint(2, 30) for _ in range(r.randint(2, 4))],),
+        before=before,
     )

@@ -55,8 +55,8 @@ class Kind:
     """The parts in which the benchmarks differ.
 
     `own` are the files that come with Seasoned. `make_case` reads a row with the field `case_field`; its DataError
-    names neither file nor line. `judge` judges an answer. `calls` are the actions as tools. `select` takes all tasks in
-    the order of the files, and the options, and returns the tasks to use.
+    names neither file nor line. `select` takes all tasks, in the order of the files, and the options, and returns the
+    tasks to use.
     """
 
     name: str
@@ -97,12 +97,8 @@ class Kind:
 
         A case is solved by searching for each of its titles and finishing with its answer. If a file is not JSON lines,
         all lines count as wrong. `good` and `total` count cases; `problems` also has the faults of pages and misses.
-
-        Raises:
-            ConfigError: an option is unknown or wrong.
-            DataError: a file is missing or cannot be read at all.
+        ConfigError and DataError as in `load_benchmark`.
         """
-        del seed
         paths, name = self.files(check_options(self.name, options, self.options)["data"])
         problems: list[str] = []
         lines = sum(len(read_lines(path)) for path in paths)
@@ -113,11 +109,9 @@ class Kind:
         docstore = material.docstore()
         missing = [page.title for page in material.pages if isinstance(docstore.search(page.title), Miss)]
         problems += [f"the page {title!r} is not found by its title" for title in missing]
-        faults = [
-            f"{case.source}: {fault}" for case in material.cases if (fault := _unplayable(case, docstore, self.judge))
-        ]
-        total = len(material.cases)
-        return Check(total - len(faults), total + material.unread, (*problems, *faults), name)
+        tried = [(case, _unplayable(case, docstore, self.judge)) for case in material.cases]
+        faults = [f"{case.source}: {fault}" for case, fault in tried if fault]
+        return Check(len(tried) - len(faults), len(tried) + material.unread, (*problems, *faults), name)
 
 
 @dataclass
@@ -187,20 +181,18 @@ def text_of(values: Mapping[str, Any], name: str) -> str:
 def open_docstore(settings: Mapping[str, Any], material: Material) -> Search:
     """The search of the docstore that the options name.
 
-    Raises:
-        ConfigError: the option `docstore` is neither offline nor wikipedia, or `api` is not an address.
-        DataError: the docstore is offline, and there are no pages.
+    ConfigError if the option `docstore` or `api` is wrong; DataError if the docstore is offline and there are no pages.
     """
     check_choice(settings, "docstore", ("offline", "wikipedia"))
     if settings["docstore"] == "wikipedia":
         return live(settings["api"])
     docstore = material.docstore()
-    if not docstore.pages:
-        raise DataError(
-            "the data has no pages to search: give a folder that also holds lines of title and text, "
-            "or set benchmark.docstore to wikipedia"
-        )
-    return docstore.search
+    if docstore.pages:
+        return docstore.search
+    raise DataError(
+        "the data has no pages to search: give a folder that also holds lines of title and text, "
+        "or set benchmark.docstore to wikipedia"
+    )
 
 
 @cache

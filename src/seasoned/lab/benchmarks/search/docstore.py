@@ -51,8 +51,8 @@ Search = Callable[[str], Page | Miss]
 class Docstore:
     """Pages in memory; threads may share it.
 
-    The nearest titles share the most runs of three letters with the query, with rare runs weighted more (cosine of
-    tf-idf). So spelling and word order matter little, and common words hardly count.
+    The nearest titles share the most runs of three letters with the query, rare runs counting more (cosine of tf-idf),
+    so spelling, word order and common words matter little.
     """
 
     def __init__(self, pages: Iterable[Page], misses: Mapping[str, str] | None = None) -> None:
@@ -95,7 +95,7 @@ class Docstore:
         for matches, weight in postings.values():
             for place in matches:
                 squares[place] += weight
-        return titles, [math.sqrt(square) for square in squares], postings
+        return titles, list(map(math.sqrt, squares)), postings
 
 
 def title_key(title: str) -> str:

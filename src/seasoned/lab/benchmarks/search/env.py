@@ -77,9 +77,7 @@ class SearchEnvironment:
     def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
         """Take one action; the info at the end is the judge's ("success" is None if the task has no known answer).
 
-        Raises:
-            ContractError: there was no `reset`, or the case has ended.
-            InfrastructureError: a live docstore could not be reached.
+        ContractError if there was no `reset` or the case has ended; InfrastructureError if a live docstore fails.
         """
         if self._task is None:
             raise ContractError("step was called before reset or after the end of the case: call reset(task) first")
@@ -116,9 +114,7 @@ class SearchEnvironment:
             return NO_ACTION, False
         if not argument:
             return EMPTY.format(name=name), False
-        if name == "Search":
-            return self._search(argument), True
-        return self._lookup(argument)
+        return (self._search(argument), True) if name == "Search" else self._lookup(argument)
 
     def _search(self, title: str) -> str:
         page = self.find(title)

@@ -39,8 +39,8 @@ _HEADING = re.compile(r"^=+[^\n]*=+[ \t]*$", re.MULTILINE)
 class Wikipedia:
     """A MediaWiki with the TextExtracts extension, such as Wikipedia; `api` is the address of its `api.php`.
 
-    A try fails after `timeout` seconds without data from the server. It waits `pause` seconds before the second of
-    `tries`, and twice as long before each further one.
+    A try fails after `timeout` seconds without data; the second of `tries` waits `pause` seconds, and each further one
+    twice as long.
     """
 
     api: str = API
@@ -55,18 +55,15 @@ class Wikipedia:
     def search(self, query: str) -> Page | Miss:
         """The page with this title, after redirects, or else the titles that a full-text search finds.
 
-        A disambiguation page counts as not found, as in ReAct's environment.
-
-        Raises:
-            InfrastructureError: the server cannot be reached, refuses, or does not answer as a MediaWiki does.
+        A disambiguation page counts as not found, as in ReAct's environment. InfrastructureError if the server cannot
+        be reached, refuses, or does not answer as a MediaWiki does.
         """
         name = " ".join(query.encode("utf-8", "ignore").decode("utf-8").split())
         if not name:
             return Miss()
-        if len(name.encode("utf-8")) <= _TITLE_BYTES and not _NO_TITLE.search(name):
-            page = self._page(name)
-            if page is not None:
-                return page
+        fits = len(name.encode("utf-8")) <= _TITLE_BYTES and not _NO_TITLE.search(name)
+        if fits and (page := self._page(name)):
+            return page
         return Miss(self._similar(name))
 
     def _page(self, title: str) -> Page | None:
