@@ -179,17 +179,12 @@ class Unset(HashingEmbedder):
         raise ConfigError("export REGION first")
 
 
-def test_the_rest_is_ordered_by_nearness_or_else_by_age(tmp_path):
-    lessons = [heuristic(f"t{n}", "do", task=("Heat a mug.", "Buy shoes.")[n % 2]) for n in range(4)]
+def test_an_embedder_that_is_not_set_up_is_said(tmp_path):
+    lesson = heuristic("t", "do")
     with Store(tmp_path / "s.db") as store:
-        for embedder, order in ((HashingEmbedder(), [1, 3, 0, 2]), (None, [3, 2, 1, 0])):
-            found = Book(lessons).nearest_or_newest(
-                ExperiencePool(store, "test", embedder=embedder), {"text": "Buy the shoes"}, lessons
-            )
-            assert [lessons.index(each) for each in found] == order
         unset = ExperiencePool(store, "test", embedder=Unset())
         with pytest.raises(ConfigError, match="export REGION"):
-            Book(lessons).nearest_or_newest(unset, {"text": "Buy the shoes"}, lessons)
+            Book([lesson]).nearest(unset, "Buy the shoes", {lesson.id: lesson})
 
 
 @given(st.data())
