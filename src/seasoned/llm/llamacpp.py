@@ -12,6 +12,7 @@ import json
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing, suppress
+from dataclasses import dataclass, field
 from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from typing import Any
@@ -58,11 +59,7 @@ def grammar(choices: Sequence[str]) -> str:
 def choose(
     send: Callable[[list[Message], dict[str, Any] | None], Reply], messages: Sequence[Message], choices: Sequence[str]
 ) -> Reply:
-    """Ask for one of the choices, which are not empty, and return it as `parsed`.
-
-    Raises:
-        ParseError: the reply was cut off before it was complete.
-    """
+    """Ask for one of the choices, which are not empty, and return it as `parsed`; ParseError if the reply is cut off."""
     # A choice of one character is one token, so the odds of the first token are those of the choices.
     single = all(len(choice) == 1 for choice in choices)
     reply = send(list(messages), {"type": FORM, FORM: grammar(choices), "odds": single})
@@ -131,12 +128,12 @@ def inlined(schema: Any, root: Any, depth: int = 0) -> Any:
     return {key: inlined(part, root, depth) for key, part in schema.items() if key not in ("$defs", "definitions")}
 
 
+@dataclass
 class _Prefix:
     """A prefix that is being read, and the number of prompts that wait for it."""
 
-    def __init__(self) -> None:
-        self.waiting = 0
-        self.ended = threading.Event()
+    waiting: int = 0
+    ended: threading.Event = field(default_factory=threading.Event)
 
 
 class SharedPrefixes:

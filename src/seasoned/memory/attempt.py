@@ -36,7 +36,7 @@ class Attempt:
     def __init__(
         self,
         task: Task,
-        guidance: Guidance | Callable[[], Guidance],
+        recall: Callable[[], Guidance],
         keep: Keep,
         ask: Advise | None = None,
         *,
@@ -46,15 +46,13 @@ class Attempt:
         attempt_id: str = "",
         drawn: Callable[[], Mapping[str, Any]] = dict,
     ) -> None:
-        self.id = attempt_id or new_id("tra")
-        self._drawn = drawn
-        self.task, self._given, self._cap = task, guidance, cap
+        self.id, self.task = attempt_id or new_id("tra"), task
+        self._recall, self._keep, self._ask, self._drawn = recall, keep, ask, drawn
+        self._agent, self._success_at, self._cap = agent, success_at, cap
         self._shown: Guidance | None = None  # until it begins
         self._recalled = self._first = Guidance()  # all guidance so far, and the first
-        self._ask = ask
-        self._keep, self._agent, self._success_at = keep, agent, success_at
         self._steps: list[Step] = []
-        self._read: list[Step] = []
+        self._read: list[Step] = []  # from messages
         self._messages: list[Message] = []
         self._broken = 0
         self._kept: Trajectory | None = None
@@ -198,18 +196,13 @@ class Attempt:
             lesson_ids=tuple(lesson.id for lesson in self._recalled.lessons),
             demonstration_ids=tuple(t.id for t in self._recalled.demonstrations),
             messages=tuple(self._messages),
-            meta={
-                "trial": 0,
-                **self._drawn(),
-                **({"broken_messages": self._broken} if self._broken else {}),
-            },
+            meta={"trial": 0, **self._drawn(), **({"broken_messages": self._broken} if self._broken else {})},
         )
 
     def _begun(self) -> Guidance:
         with self._lock:
             if self._shown is None:
-                self._shown = self._given() if callable(self._given) else self._given
-                self._recalled = self._first = self._shown
+                self._recalled = self._first = self._shown = self._recall()
             return self._shown
 
     def _still_open(self, what: str) -> None:

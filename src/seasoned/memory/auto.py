@@ -11,6 +11,7 @@ import logging
 import re
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -52,11 +53,7 @@ class DayBudget:
 
     @classmethod
     def read(cls, given: object) -> DayBudget:
-        """Read "$0.50", "200k tokens", a number of tokens, or None for no limit.
-
-        Raises:
-            ConfigError: when it is none of these.
-        """
+        """Read "$0.50", "200k tokens", a number of tokens, or None for no limit; ConfigError for anything else."""
         if given is None:
             return cls(tokens=None)
         if isinstance(given, int) and not isinstance(given, bool) and given >= 0:
@@ -117,15 +114,7 @@ class Ledger:
         return sum(map(_usage, self._store.marks(self._scope).values()), Usage())
 
     def check(self, budget: DayBudget, more: Usage) -> None:
-        """Check that another call may begin.
-
-        Args:
-            budget: the daily budget.
-            more: usage that is not counted here yet.
-
-        Raises:
-            BudgetExceeded: today's budget is used up, or the price is unknown.
-        """
+        """Raise BudgetExceeded if today's usage and `more` are at the daily budget, or if a price in it is unknown."""
         used = self.today() + more
         if budget.cost is not None and used.cost is None:
             raise BudgetExceeded(
@@ -242,15 +231,11 @@ def to_learn(
         from seasoned.llm.openai import cost
 
         price = cost(model, None, prompt_tokens=_CALL_TOKENS - 300, cached_tokens=0, completion_tokens=300)
-    reasons: dict[str, int] = {}
     pending_ids = {attempt.id for attempt in attempts}
-    for pool in pools:
-        for wait in waits(store, pool.experience, name):
-            if wait.trajectory_id not in pending_ids:
-                reason = wait.why.partition(":")[0]
-                reasons[reason] = reasons.get(reason, 0) + 1
+    left = (wait for pool in pools for wait in waits(store, pool.experience, name))
+    reasons = Counter(wait.why.partition(":")[0] for wait in left if wait.trajectory_id not in pending_ids)
     money = 0.0 if not calls else None if price is None else round(price * calls, 6)
-    return ToLearn(len(attempts), calls, round(call_tokens * calls), money, model, reasons, ledger.today())
+    return ToLearn(len(attempts), calls, round(call_tokens * calls), money, model, dict(reasons), ledger.today())
 
 
 def _usage(stored: object) -> Usage:

@@ -32,13 +32,13 @@ def run_gate(
     name: str,
     waiting: bool = False,
 ) -> Certificate:
-    """Try a pool's lessons on tasks until a look decides.
+    """Try a pool's lessons on tasks that nothing was learned from, until a look decides.
 
     Args:
         pool: holds the lessons.
         recall: returns a pool's guidance for a task.
-        tasks: tasks that nothing was learned from.
-        attempt: makes one attempt; if it raises InfrastructureError, both arms leave out the task.
+        tasks: at least as many as `check_gate` requires.
+        attempt: if it raises InfrastructureError, both arms leave out the task.
         agent: names the agent and its model in the certificate.
         name: name of the method.
         waiting: also try the lessons that wait for a second source, and release them if all together are promoted.
