@@ -297,7 +297,7 @@ def test_positive_and_negative_are_a_partition_of_one_memory(tmp_path):
 KEYS = st.sampled_from(["a1", "b2", "c3"])
 
 
-@settings(max_examples=25)  # each opens four stores
+@settings(max_examples=10)  # each opens four stores
 @given(st.lists(st.tuples(KEYS, st.booleans()), max_size=6), st.integers(0, 6))
 def test_the_partition_is_whole_however_often_it_learned(tmp_path_factory, said, cut):
     cases = [attempt(n % 9 + 1, [(key, f"n{n}")], success=good) for n, (key, good) in enumerate(said)]

@@ -59,7 +59,7 @@ def grammar(choices: Sequence[str]) -> str:
 def choose(
     send: Callable[[list[Message], dict[str, Any] | None], Reply], messages: Sequence[Message], choices: Sequence[str]
 ) -> Reply:
-    """Ask for one of the choices, which are not empty, and return it as `parsed`; ParseError if the reply is cut off."""
+    """Ask for one of the choices, which are not empty, and return it as `parsed`; ParseError if the reply was cut."""
     # A choice of one character is one token, so the odds of the first token are those of the choices.
     single = all(len(choice) == 1 for choice in choices)
     reply = send(list(messages), {"type": FORM, FORM: grammar(choices), "odds": single})

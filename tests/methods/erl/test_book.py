@@ -102,15 +102,13 @@ def test_a_rival_is_found_where_there_is_one(lessons):
         assert found in rivals if rivals else found is None
 
 
-def test_ten_thousand_of_one_trigger_are_looked_through_in_no_time():
+def test_thousands_of_one_trigger_are_looked_through_in_no_time():
     for success in (True, None):
-        lessons = [
-            heuristic("it is dark", f"{'never ' * (n % 2)}take thing {n} to {n}", success) for n in range(10_000)
-        ]
+        lessons = [heuristic("it is dark", f"{'never ' * (n % 2)}take thing {n} to {n}", success) for n in range(4_000)]
         start = time.process_time()
         book = Book(lessons)
         assert [book.rival(lesson, book.firsts) for lesson in lessons[:20]] == [None] * 20
-        assert time.process_time() - start < 5
+        assert time.process_time() - start < 2
 
 
 def test_where_a_heuristic_comes_from():

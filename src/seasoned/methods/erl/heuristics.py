@@ -16,18 +16,8 @@ from seasoned.asking import Answer, ask
 from seasoned.errors import ContextLengthError, ParseError
 from seasoned.llm.window import Cuts, room_for
 from seasoned.methods.attempts import last_word, without_verdict
-from seasoned.replies.heuristics import (
-    BAD,
-    COPIED,
-    GOOD,
-    OWN,
-    PART_CHARS,
-    TOO_LATE,
-    Draft,
-    heuristic_schema,
-    read_heuristic,
-    read_verdict,
-)
+from seasoned.replies import heuristics as replies
+from seasoned.replies.heuristics import Draft
 from seasoned.text import TOKEN, prompt_line, render_prompt, transcript
 from seasoned.types import Lesson, Message, Reply, Trajectory
 
@@ -37,7 +27,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _TASK = 1000  # characters of a heuristic's source task
-_FAULTS = {"copied": COPIED, "own": OWN, "late": TOO_LATE}
+_FAULTS = {"copied": replies.COPIED, "own": replies.OWN, "late": replies.TOO_LATE}
 _ENDINGS = {
     "step_limit": ": the steps ran out",
     "loop": ": it did the same thing again and again",
@@ -60,12 +50,13 @@ def write_heuristic(
     """
     judges, example, chars = erl.judges(trajectory), erl.example, erl.part_chars
     worked = None if judges else erl.worked
-    schema = heuristic_schema(judges, erl.begins, chars)
+    schema = replies.heuristic_schema(judges, erl.begins, chars)
 
     def system(quotes: bool) -> Message:
         values = {"about": prompt_line(erl.about, 1000), "judges": judges, "example": example, "quotes": quotes}
+        values |= {"good": replies.GOOD, "bad": replies.BAD}
         name = "erl_paper.j2" if "rationale" in chars else "erl_system.j2"
-        return {"role": "system", "content": render_prompt("seasoned.methods", name, good=GOOD, bad=BAD, **values)}
+        return {"role": "system", "content": render_prompt("seasoned.methods", name, **values)}
 
     def prompt(room: int) -> list[Message]:
         before = _exchange(*worked, example, TOKEN * room) if worked and example else []
@@ -74,10 +65,8 @@ def write_heuristic(
     first, plain = system(quotes=worked is None), system(quotes=False) if example and not worked else None
     answer = ask(erl.llm, prompt, erl.room or room_for(erl.llm, 2400), schema=schema, max_tokens=erl.max_tokens)
     cuts.append((len(transcript(trajectory, limit=10**9)), len(transcript(trajectory, limit=TOKEN * answer.room))))
-    shown = {"prompt": first["content"], "attempt": answer.messages[-1]["content"]}
-    read = partial(
-        read_heuristic, judges=judges, example=example, begins=erl.begins, chars=chars, filters=erl.filters, **shown
-    )
+    read = partial(replies.read_heuristic, judges=judges, example=example, begins=erl.begins, chars=chars)
+    read = partial(read, filters=erl.filters, prompt=first["content"], attempt=answer.messages[-1]["content"])
     chat = partial(erl.llm.chat, schema=schema, max_tokens=erl.max_tokens)
     draft, problem, verdict = _corrected(answer, read, chat, plain, worked)
     if judges and verdict is not None:
@@ -111,7 +100,8 @@ def as_lesson(draft: Draft, trajectory: Trajectory, task: str = "", chars: int =
 
 def _exchange(worked: Trajectory, analysis: str, example: tuple[str, str], limit: int) -> list[Message]:
     """A worked attempt and its analysis, as an exchange."""
-    heuristic = {"analysis": prompt_line(analysis, PART_CHARS["analysis"]), "trigger": example[0], "action": example[1]}
+    short = prompt_line(analysis, replies.PART_CHARS["analysis"])
+    heuristic = {"analysis": short, "trigger": example[0], "action": example[1]}
     return [
         {"role": "user", "content": _case(worked, False, limit)},
         {"role": "assistant", "content": json.dumps(heuristic, ensure_ascii=False)},
@@ -130,7 +120,7 @@ def _corrected(
     `plain` is the system prompt without its quotation; `worked` says whether an attempt was shown before this one.
     """
     reply, faults = answer.value, dict(_FAULTS)
-    (draft, problem), verdict = read(reply), read_verdict(reply)
+    (draft, problem), verdict = read(reply), replies.read_verdict(reply)
     while draft is None and (fault := next((name for name, says in faults.items() if problem.startswith(says)), "")):
         del faults[fault]
         if fault == "copied" and plain is not None:

@@ -18,16 +18,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from seasoned.errors import ConfigError, ContextLengthError
+from seasoned.methods.facts import usage
 from seasoned.methods.facts.fact import Fact, called, is_call, make_fact, of_value, run_fact
-from seasoned.methods.facts.usage import (
-    arguments_made,
-    in_units,
-    is_number,
-    is_whole,
-    results_taken,
-    texts_made,
-    with_many,
-)
 from seasoned.protocols import LLM
 from seasoned.sandbox import Public, Sandbox
 from seasoned.text import LIMIT, prompt_line, render_prompt
@@ -172,30 +164,31 @@ class Exploration:
 
 def find_usages(sandbox: Sandbox, facts: Sequence[Fact], texts: Sequence[str]) -> list[Fact]:
     """Facts that show how the functions are used: how to make an argument and how to unpack a result."""
-    recipes, usages = texts_made(texts), list[Fact]()
+    recipes, usages = usage.texts_made(texts), list[Fact]()
     words = {fact.value: fact for fact in facts if fact.value[:1] in "'\"" and len(fact.value) <= _MAX_WORD}
     # A numeric text counts as a number only if the function returns no other texts.
-    numbers = all(is_number(fact.value) for fact in facts if fact.value[:1] in "'\"")
+    numbers = all(usage.is_number(fact.value) for fact in facts if fact.value[:1] in "'\"")
     if len(words) == 2 and len(facts) > 2:
         compared = (_usage(sandbox, each, f"{each.call} == {each.value}") for each in words.values())
-        usages += [usage for usage in compared if usage is not None and usage.value == "True"]
+        usages += [shown for shown in compared if shown is not None and shown.value == "True"]
         facts = ()
     for fact in facts:
         if fact.error or fact.setup or not is_call(fact.call):
             continue
         calls = [fact.call]
-        for other in arguments_made(fact.call, recipes):
-            many = with_many(other)
+        for other in usage.arguments_made(fact.call, recipes):
+            many = usage.with_many(other)
             if _value(sandbox, other) == fact.value and (not many or _value(sandbox, many)):
                 calls = [other]
                 break
-        unit_calls = [call for call in in_units(fact.call) if is_whole(call, _value(sandbox, call))]
+        unit_calls = [call for call in usage.in_units(fact.call) if usage.is_whole(call, _value(sandbox, call))]
+        whole = unit_calls or (usage.is_number(fact.value) and not numbers)
         for call in unit_calls[:1] or calls:
-            taken = [] if unit_calls or (is_number(fact.value) and not numbers) else results_taken(call, fact.value)
+            taken = [] if whole else usage.results_taken(call, fact.value)
             expression = (taken or [call])[0]
-            usage = _usage(sandbox, fact, expression) if expression != fact.call else None
-            if usage is not None:
-                usages.append(usage)
+            shown = _usage(sandbox, fact, expression) if expression != fact.call else None
+            if shown is not None:
+                usages.append(shown)
     return usages
 
 
