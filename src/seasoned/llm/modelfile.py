@@ -18,7 +18,7 @@ import time
 import tomllib
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from itertools import accumulate
 from pathlib import Path
@@ -136,7 +136,12 @@ def pull(name: str = DEFAULT, *, progress: Progress | None = None) -> Path:
                 if not _verified(path, known):
                     _assemble(path, known, progress or (lambda done, total: None))
     except OSError as error:
-        raise _translated(error, path) from error
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            problem = f"the disk of {path.parent} is full: make room and pull again (finished parts are kept)"
+        else:
+            problem = f"the model cannot be written to {path.parent} ({error.strerror or error})"
+        moving = "the environment variable SEASONED_CACHE moves the cache"
+        raise ModelFileError(f"{problem}; {moving}, {OWN_FILE}") from error
     return path
 
 
@@ -148,12 +153,12 @@ def check(model: str | Path | None = None) -> Report:
         if not path.exists():
             return Report(name, path, "missing", problem=f"it is missing: `seasoned model pull {name}` downloads it")
         _stamp(path).unlink(missing_ok=True)
-        sha256 = _sha256(path)
+        size, sha256 = path.stat().st_size, _sha256(path)
         if sha256 == known.sha256:
             _write_stamp(path, sha256)
-            return Report(name, path, "ok", path.stat().st_size, sha256)
+            return Report(name, path, "ok", size, sha256)
         problem = f"its SHA-256 is not that of the model: `seasoned model pull {name}` repairs it"
-        return Report(name, path, "damaged", path.stat().st_size, sha256, problem)
+        return Report(name, path, "damaged", size, sha256, problem)
     path = Path(name).expanduser()
     if problem := _gguf_problem(path):
         return Report(str(name), path, "damaged" if path.is_file() else "missing", problem=problem)
@@ -214,10 +219,9 @@ def _assemble(path: Path, known: KnownModel, progress: Progress) -> None:
 
 
 def _holds(partial: Path, part: Part, offset: int) -> bool:
-    digest = hashlib.sha256()
+    digest, left = hashlib.sha256(), part.size
     with partial.open("rb") as file:
         file.seek(offset)
-        left = part.size
         while left and (chunk := file.read(min(left, 1 << 20))):
             digest.update(chunk)
             left -= len(chunk)
@@ -235,14 +239,6 @@ def _check_room(folder: Path, missing: int, largest: int) -> None:
         )
 
 
-def _translated(error: OSError, path: Path) -> ModelFileError:
-    if error.errno in (errno.ENOSPC, errno.EDQUOT):
-        problem = f"the disk of {path.parent} is full: make room and pull again (finished parts are kept)"
-    else:
-        problem = f"the model cannot be written to {path.parent} ({error.strerror or error})"
-    return ModelFileError(f"{problem}; the environment variable SEASONED_CACHE moves the cache, {OWN_FILE}")
-
-
 def _stamp(path: Path) -> Path:
     return path.with_name(path.name + ".verified")
 
@@ -251,12 +247,9 @@ def _verified(path: Path, known: KnownModel) -> bool:
     """Whether the file is complete and right. Hashes it and stores that, unless it is unchanged since the last time."""
     if not path.exists() or path.stat().st_size != known.size:
         return False
-    try:
-        stamp = json.loads(_stamp(path).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        stamp = None
-    if stamp == _stamp_value(path, known.sha256):
-        return True
+    with suppress(OSError, ValueError):
+        if json.loads(_stamp(path).read_text(encoding="utf-8")) == _stamp_value(path, known.sha256):
+            return True
     if _sha256(path) != known.sha256:
         return False
     _write_stamp(path, known.sha256)
@@ -269,10 +262,8 @@ def _stamp_value(path: Path, sha256: str) -> dict[str, int | str]:
 
 
 def _write_stamp(path: Path, sha256: str) -> None:
-    try:
+    with suppress(OSError):  # a read-only cache: the next start hashes again
         _stamp(path).write_text(json.dumps(_stamp_value(path, sha256)), encoding="utf-8")
-    except OSError:
-        return  # a read-only cache: the next start hashes again
 
 
 def _sha256(path: Path) -> str:

@@ -93,17 +93,15 @@ def open_llm(settings: ModelSettings) -> Iterator[LLM]:
     if settings.bundled:
         from seasoned.llm.local import LocalModel
 
-        limits = {"slots": settings.slots, "context": settings.context, "seed": settings.seed}
-        with LocalModel(settings.file, **limits) as model:
+        with LocalModel(settings.file, **settings.model_dump(include={"slots", "context", "seed"})) as model:
             if settings.window is not None:
                 model.window = settings.window
             yield model
         return
     from seasoned.llm.openai import OpenAIChat, first_model
 
-    name = settings.model
-    if name == "local":
-        name = first_model(str(settings.base_url), timeout=settings.timeout)
+    is_named = settings.model != "local"
+    name = settings.model if is_named else first_model(str(settings.base_url), timeout=settings.timeout)
     shared = settings.model_dump(include={"base_url", "seed", "timeout", "max_retries", "window"})
     chat = OpenAIChat(name, usual_window=settings.context, **shared)
     chat.check_key()

@@ -20,16 +20,9 @@ from typing import Any, Literal, Self, SupportsFloat, overload
 
 from seasoned.errors import ConfigError, SeasonedError, StoreError
 from seasoned.llm.clients import AnyModel
+from seasoned.memory import editing
 from seasoned.memory.attempt import Attempt, close_open, outcome_of
 from seasoned.memory.auto import TOKENS, Background, DayBudget, Ledger, ToLearn, judge_unknown, to_learn
-from seasoned.memory.editing import (
-    as_task,
-    checked_category,
-    checked_key,
-    checked_kind,
-    checked_snapshot_name,
-    checked_text,
-)
 from seasoned.memory.gate import Try, run_gate
 from seasoned.memory.guidance import complete, framed
 from seasoned.memory.holdout import META, EffectReport, Holdout, Retire, check_shares
@@ -183,7 +176,7 @@ class Memory:
         Raises:
             ConfigError: when the task is empty.
         """
-        masked = as_task(task, category, self._masking)
+        masked = editing.as_task(task, category, self._masking)
         if not masked.text.strip():
             raise ConfigError("the task of an attempt has no text: say what to do")
         attempt_id, begun = new_id("tra"), dict[str, Any]()
@@ -211,7 +204,7 @@ class Memory:
         """
         if self._holdout.off:
             return Guidance()
-        return self._recalled(as_task(task, category, self._masking), self.pool, k)
+        return self._recalled(editing.as_task(task, category, self._masking), self.pool, k)
 
     def record(self, trajectory: Trajectory) -> Trajectory:
         """Store an attempt made elsewhere, masked. Returns it as stored, with `meta["flags"]` if it was flagged.
@@ -285,7 +278,7 @@ class Memory:
         Raises:
             ConfigError: as in `seasoned.memory.gate.run_gate`.
         """
-        chosen = [as_task(task, "", self._masking) for task in tasks]
+        chosen = [editing.as_task(task, "", self._masking) for task in tasks]
         return run_gate(self.pool, self._recalled, chosen, attempt, agent, self._name, waiting)
 
     def _recalled(self, task: Task, pool: ExperiencePool, k: int | None = None, **how: Any) -> Guidance:
@@ -361,8 +354,9 @@ class Memory:
                 note or a reflection has no key.
         """
         several = text if isinstance(text, Iterable) and not isinstance(text, str) else [text]
-        texts = [checked_text(each) for each in several]
-        fields: dict[str, Any] = {"key": checked_key(checked_kind(kind), key), "category": checked_category(category)}
+        texts = [editing.checked_text(each) for each in several]
+        fields: dict[str, Any] = {"key": editing.checked_key(editing.checked_kind(kind), key)}
+        fields["category"] = editing.checked_category(category)
         # A lesson from neither a person nor an attempt is an import, and stays one when attempts confirm it.
         data = {} if who == "person" else {"imported": True}
         fresh = [Lesson(kind=kind, text=each, origin=who, data=data, **fields) for each in texts]
@@ -395,7 +389,7 @@ class Memory:
 
     def snapshot(self, name: str, *, why: str = "", who: Who = "person") -> Snapshot:
         """Name the current state of all lessons; see `Store.add_snapshot`."""
-        named = checked_snapshot_name(name, self._masking)
+        named = editing.checked_snapshot_name(name, self._masking)
         return self.store.add_snapshot(self.pool.scope, named, who=who, why=self._masking(why))
 
     def diff(self, before: str, after: str = NOW) -> Difference:

@@ -34,14 +34,9 @@ def run_gate(
 ) -> Certificate:
     """Try a pool's lessons on tasks that nothing was learned from, until a look decides.
 
-    Args:
-        pool: holds the lessons.
-        recall: returns a pool's guidance for a task.
-        tasks: at least as many as `check_gate` requires.
-        attempt: if it raises InfrastructureError, both arms leave out the task.
-        agent: names the agent and its model in the certificate.
-        name: name of the method.
-        waiting: also try the lessons that wait for a second source, and release them if all together are promoted.
+    If `attempt` raises InfrastructureError, both arms leave out the task. `agent` names the agent and its model in the
+    certificate, `name` the method. With `waiting`, the lessons that wait for a second source are tried too, and
+    released if all together are promoted.
 
     Raises:
         ConfigError: there are too few tasks, a task is repeated, or one was learned from.

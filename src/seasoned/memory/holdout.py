@@ -146,11 +146,8 @@ class Draw:
 class Holdout:
     """The random draws of one memory, and their results, kept in the store. Safe in threads and processes.
 
-    Args:
-        pool: the memory's pool.
-        share: share of attempts that get no guidance; see `check_shares`.
-        withhold: probability that a recalled lesson is left out of an attempt.
-        retire: "auto" disables lessons, or all guidance, once the evidence of harm is strong enough.
+    A `share` of attempts gets no guidance; a recalled lesson is left out of an attempt with the probability `withhold`.
+    `retire` "auto" disables lessons, or all guidance, once the evidence of harm is strong enough.
     """
 
     def __init__(self, pool: ExperiencePool, *, share: float = 0.0, withhold: float = 0.0, retire: Retire = "off"):

@@ -116,12 +116,8 @@ class NoModel(ConfigError):  # noqa: N818 - raised when a memory without a model
 class LateModel:
     """A model that is opened at its first use; without one, any use raises NoModel. Safe in threads.
 
-    Args:
-        llm: "local" for the bundled model, another name for `OpenAIChat` (address and key from `OPENAI_BASE_URL` and
-            `OPENAI_API_KEY`), a model, an SDK's client, a function of messages, or None.
-
-    Raises:
-        ConfigError: when it is none of these.
+    `llm` is as for `Memory`; a name other than "local" is for `OpenAIChat`, with the address and key of
+    `OPENAI_BASE_URL` and `OPENAI_API_KEY`.
     """
 
     def __init__(self, llm: AnyModel | None) -> None:

@@ -36,15 +36,9 @@ _SEPARATOR = "\n" * 100  # between texts that are checked together: longer than 
 class ScreenedPool(ExperiencePool):
     """One side of a namespace: a pool that masks and checks everything added.
 
-    Args:
-        store: holds the attempts and lessons.
-        namespace: their namespace.
-        embedder: for search by meaning.
-        masking: masks the secrets in a text.
-        method: the method's name for lessons without one.
-        quarantine: the side that waits for a person: it shows flagged attempts, and quarantined lessons as active, and
-            quarantines all new lessons.
-        trust: methods' lessons with less trust wait for a person or a second source.
+    With `quarantine`, it is the side that waits for a person: it shows flagged attempts, and quarantined lessons as
+    active, and quarantines all new lessons. `method` is the name for lessons without one; methods' lessons with less
+    than `trust` wait for a person or a second source.
     """
 
     def __init__(

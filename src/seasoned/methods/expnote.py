@@ -77,7 +77,8 @@ class ExpNote:
         pairs = [(key, value, trajectory) for trajectory in judged for key, value in self._pairs(trajectory)]
         written = {key: self._wanted(trajectory) for key, _, trajectory in pairs}
         stored = [note for note in pool.lessons("note", status=None) if note.key in written]
-        closed = {note.key for note in stored if _is_closed(note, pool)}
+        kept = (note for note in stored if (note.pinned or note.origin == "person") and note.status != "deleted")
+        closed = {note.key for note in (*kept, *filter(pool.taken_away, stored))}
         before = {note.key: note for note in stored if note.status == "active"}
         notes: dict[str, Lesson] = {}
         for key, value, trajectory in pairs:
@@ -154,11 +155,6 @@ class ExpNote:
             return prompt_line(note.text)
         best = sorted(values, key=lambda v: (v in thought, values[v] * weights.get(v, 0.0)), reverse=True)
         return prompt_line(", ".join(best[: self.show]))
-
-
-def _is_closed(note: Lesson, pool: ExperiencePool) -> bool:
-    by_person = (note.pinned or note.origin == "person") and note.status != "deleted"
-    return by_person or pool.taken_away(note)
 
 
 class KeyIndex:

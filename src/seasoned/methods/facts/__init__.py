@@ -74,7 +74,8 @@ class Facts:
     def learn(self, trajectories: Sequence[Trajectory], pool: ExperiencePool) -> None:
         """Explore the library if it is new, and store the facts of these attempts."""
         facts: list[tuple[Fact, tuple[str, ...]]] = []
-        sandbox = self.open(_version_of(trajectories))
+        versions = (fact.version for trajectory in reversed(trajectories) for fact in harvest(trajectory))
+        sandbox = self.open(next(filter(None, versions), ""))
         if sandbox is None:
             facts = [(fact, (t.id,)) for t in trajectories for fact in harvest(t)]
         else:
@@ -250,12 +251,6 @@ def _mends(lessons: Sequence[Lesson]) -> dict[str, list[Lesson]]:
         if "before" in lesson.data:
             book.setdefault(lesson.key, []).append(lesson)
     return book
-
-
-def _version_of(trajectories: Sequence[Trajectory]) -> str:
-    """The version of the library that the last attempt used."""
-    facts = (fact for trajectory in reversed(trajectories) for fact in harvest(trajectory) if fact.version)
-    return next((fact.version for fact in facts), "")
 
 
 def _is_older(lesson: Lesson, sandbox: Sandbox) -> bool:
