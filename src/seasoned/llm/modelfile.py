@@ -93,10 +93,7 @@ def resolve(model: str | Path | None = None) -> Path:
     """The file of a model, ready to use: a known model by its name (None: the default), or a GGUF file by its path.
 
     The file of a known model is hashed, unless it is unchanged since the last time. Of any other file, only the first
-    four bytes are checked.
-
-    Raises:
-        ModelFileError: the file is missing, damaged, or not a GGUF file.
+    four bytes are checked. Raises ModelFileError if the file is missing, damaged, or not a GGUF file.
     """
     name = DEFAULT if model is None else model
     if isinstance(name, str) and name in MODELS:

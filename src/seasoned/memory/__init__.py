@@ -271,9 +271,8 @@ class Memory:
             agent: the names of the agent and its model, for the certificate.
             waiting: also test lessons that wait for a second source, and release them if they are promoted.
 
-        Returns:
-            The certificate. `deployed` is "" if the lessons were not promoted. Write `model_dump_json()` into a file,
-            and check it with `seasoned certify --check FILE`.
+        In the certificate, `deployed` is "" if the lessons were not promoted. Write its `model_dump_json()` into a
+        file, and check that with `seasoned certify --check FILE`.
 
         Raises:
             ConfigError: as in `seasoned.memory.gate.run_gate`.
@@ -298,9 +297,8 @@ class Memory:
     def learn(self, *, background: bool = False, again: bool = False) -> Learned | Learning:
         """Learn from all new attempts, even if another program recorded them.
 
-        Args:
-            background: return a handle at once; its `wait()` returns the result, or raises the error.
-            again: also try skipped attempts again, with the same model; see `waiting`.
+        With `background`, it returns a handle at once; its `wait()` returns the result, or raises the error. `again`
+        also tries skipped attempts again, with the same model; see `waiting`.
 
         Raises:
             LLMError: when the model fails. The lessons so far are kept, and the next call continues.

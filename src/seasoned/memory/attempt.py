@@ -214,11 +214,7 @@ class Attempt:
 
 
 def outcome_of(success: bool | SupportsFloat | None, answer: str, detail: str, success_at: float) -> Outcome:
-    """The outcome for the arguments of `finish`.
-
-    Raises:
-        ConfigError: when `success` is not True, False, None or a finite number.
-    """
+    """The outcome for the arguments of `finish`. Raises ConfigError if `success` is not True, False, None or finite."""
     solved: bool | None = None
     reward: float | None = None
     if isinstance(success, bool):
@@ -234,11 +230,7 @@ def outcome_of(success: bool | SupportsFloat | None, answer: str, detail: str, s
 
 
 def close_open(keep: Keep | None = None) -> None:
-    """Store unfinished attempts: those of one memory, by its `keep` function, or all.
-
-    Raises:
-        StoreError: when one cannot be stored; the others are still tried.
-    """
+    """Store unfinished attempts: those of one memory, by its `keep`, or all. Raises the first StoreError at the end."""
     first: Exception | None = None
     for attempt in [each for each in list(_open) if keep is None or each._keep == keep]:
         try:

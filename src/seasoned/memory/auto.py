@@ -107,11 +107,11 @@ class Ledger:
 
     def today(self) -> Usage:
         """Today's usage."""
-        return _usage(self._store.marked(self._scope, now()[:10]))
+        return Usage.model_validate(self._store.marked(self._scope, now()[:10]) or {})
 
     def all(self) -> Usage:
         """The usage of all days."""
-        return sum(map(_usage, self._store.marks(self._scope).values()), Usage())
+        return sum(map(Usage.model_validate, self._store.marks(self._scope).values()), Usage())
 
     def check(self, budget: DayBudget, more: Usage) -> None:
         """Raise BudgetExceeded if today's usage and `more` are at the daily budget, or if a price in it is unknown."""
@@ -236,10 +236,3 @@ def to_learn(
     reasons = Counter(wait.why.partition(":")[0] for wait in left if wait.trajectory_id not in pending_ids)
     money = 0.0 if not calls else None if price is None else round(price * calls, 6)
     return ToLearn(len(attempts), calls, round(call_tokens * calls), money, model, dict(reasons), ledger.today())
-
-
-def _usage(stored: object) -> Usage:
-    try:
-        return Usage.model_validate(stored or {})
-    except ValueError:
-        return Usage()

@@ -106,10 +106,7 @@ def edited(
     """A lesson with a person's changes; None leaves a field as it is.
 
     New words are masked, and if they seem aimed at the model, the lesson is quarantined. A text over the limit can be
-    edited as long as it does not grow.
-
-    Raises:
-        ConfigError: as in the checks above, or when the lesson is deleted.
+    edited as long as it does not grow. Raises ConfigError as in the checks above, or if the lesson is deleted.
     """
     if lesson.status == "deleted":
         raise ConfigError(f"the lesson {lesson.id} is deleted: restore it first: `seasoned lessons rollback`")

@@ -35,7 +35,6 @@ def choose(expel: ExpeL, task: Task, pool: ExperiencePool, progress: Trajectory 
 
     Raises:
         ConfigError: they are chosen by similarity, and the pool has no embedder.
-        ContractError, StoreError: as `ExperiencePool.nearest_trajectories`.
     """
     if expel.k <= 0 or expel.retrieve_by == "none":
         return ()

@@ -207,11 +207,7 @@ def corrected(failure: Trajectory) -> Trajectory | None:
 
 
 def worked_pair(attempts: Sequence[Trajectory]) -> Call:
-    """A worked failure with the success at the same task, or with its own correction.
-
-    Raises:
-        ConfigError: the attempts contain no such pair.
-    """
+    """A worked failure with the success at the same task, or its own correction. Raises ConfigError without a pair."""
     calls = plan_calls(attempts, chunk=1, seed=0, successes=False)
     if not calls:
         raise ConfigError(
