@@ -32,8 +32,7 @@ log = logging.getLogger(__name__)
 
 HUB = "https://huggingface.co"
 """The public model hub; the environment variable SEASONED_HUB names another one, or disables it if empty."""
-HUB_SECONDS = 5.0
-"""Seconds without a response from the hub after which packages are used instead."""
+HUB_SECONDS = 5.0  # seconds without a response from the hub after which packages are used instead
 
 OWN_FILE = "or get a GGUF file in another way and give its path: -c llm.path=FILE"
 _CHUNK = 1 << 20
@@ -71,17 +70,20 @@ def hub_url(path: str) -> str:
     try:
         with _ranged(f"{hub}/{path}", 0, 1):
             return f"{hub}/{path}"
-    except (OSError, HTTPException, ValueError) as error:
-        log.warning("The model hub %s cannot be used (%s): the model is downloaded in packages.", hub, _why(error))
+    except _BrokenPart as error:
+        log.warning("The model hub %s cannot be used (%s): the model is downloaded in packages.", hub, error)
         return ""
 
 
 def _ranged(url: str, offset: int, size: int) -> IO[bytes]:
     headers = {"Range": f"bytes={offset}-{offset + size - 1}", "User-Agent": "seasoned", "Accept-Encoding": "identity"}
-    answer: IO[bytes] = urlopen(Request(url, headers=headers), timeout=HUB_SECONDS)
+    try:
+        answer: IO[bytes] = urlopen(Request(url, headers=headers), timeout=HUB_SECONDS)
+    except (OSError, HTTPException, ValueError) as error:
+        raise _BrokenPart(_why(error)) from error
     if getattr(answer, "status", 0) != 206:
         answer.close()
-        raise ValueError("it does not serve parts of files")
+        raise _BrokenPart("it does not serve parts of files")
     return answer
 
 
@@ -146,7 +148,7 @@ def fetch(part: Part, folder: Path, target: Path, offset: int, url: str = "") ->
     """
     for last in (False, True) if url else ():
         try:
-            with _hub_part(url, part, offset) as stream, target.open("r+b") as out:
+            with _ranged(url, offset, part.size) as stream, target.open("r+b") as out:
                 out.seek(offset)
                 _write(stream, part, out)
             return
@@ -199,13 +201,6 @@ def _reason(output: str) -> str:
     lines = [line for line in output.splitlines() if line.strip()]
     errors = [line for line in lines if line.startswith("ERROR")] or lines or ["it said nothing"]
     return f"it said: {_CREDENTIALS.sub('://', errors[-1])[:300]}"
-
-
-def _hub_part(url: str, part: Part, offset: int) -> IO[bytes]:
-    try:
-        return _ranged(url, offset, part.size)
-    except (OSError, HTTPException, ValueError) as error:
-        raise _BrokenPart(_why(error)) from error
 
 
 def _copy(wheel: Path, part: Part, out: BinaryIO) -> None:

@@ -26,8 +26,7 @@ from seasoned.types import ChatOptions, Message, Reply, Usage, new_id
 ASKED = "/asked"
 """The ending of a key that stores a prompt: a `Reply` with the reply's text, and the messages as `parsed`."""
 
-SPENT = "/spent"
-"""Added to a key, with an id, to store a reply only for its usage, because the call failed afterwards."""
+SPENT = "/spent"  # added to a key, with an id, to store a reply only for its usage, because the call failed afterwards
 
 
 class Journal(Protocol):

@@ -28,10 +28,8 @@ FORM = "grammar"
 """The `type` of a response format that is a grammar; it is not part of OpenAI's protocol."""
 
 _ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t"}
-MIN_PREFIX_CHARS = 500
-"""The least characters of a prompt for which waiting for its prefix saves time."""
-LEADING_SLOT = 0
-"""The slot that reads a prefix, for all slots."""
+MIN_PREFIX_CHARS = 500  # the least characters of a prompt for which waiting for its prefix saves time
+LEADING_SLOT = 0  # the slot that reads a prefix, for all slots
 
 THOUGHT_CHARS = 300
 """The most characters of the thought in a call: small models do not stop by themselves, and the call is cut off."""

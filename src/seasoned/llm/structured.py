@@ -24,8 +24,7 @@ Rung = Literal["schema", "wrapped", "json", "text"]
 Send = Callable[[list[Message], dict[str, Any] | None], Reply]
 """Sends messages with a `response_format` (or none) and returns the reply; raises RequestError when refused."""
 
-UNPARSED = "unparsed"
-"""The `finish_reason` of a reply that did not fit its schema after the re-ask."""
+UNPARSED = "unparsed"  # the `finish_reason` of a reply that did not fit its schema after the re-ask
 
 _REPAIR_LIMIT = 20_000  # characters; the repair takes quadratic time on hostile text
 _DEPTH_LIMIT = 64

@@ -246,8 +246,7 @@ class Memory:
         with self.store.transaction(*self.pool.scopes):
             revised = revise(self.pool, attempt_id, verdict, who=who, why=self._masking(why))
             retired = self._holdout.count(revised)
-        _log_retired(retired)
-        self._poke()
+        self._recorded(retired)
         return revised
 
     def effect(self) -> EffectReport:
@@ -426,10 +425,6 @@ class Memory:
         finally:
             self._model.before = None
 
-    def _poke(self) -> None:
-        if self._auto is not None:
-            self._auto.poke()
-
     def _keep(self, trajectory: Trajectory, ask: bool) -> Trajectory:
         if ask and self._judge and self._auto is None:
             trajectory = judge(screen_trajectory(trajectory, self._masking), self._model)
@@ -437,11 +432,12 @@ class Memory:
             kept = self.pool.record(trajectory)
             note(steps=len(kept.steps), successes=int(kept.outcome.success is True), attempts=1)
             retired = self._holdout.count(kept) if META in trajectory.meta else []
-        _log_retired(retired)
-        self._poke()
+        self._recorded(retired)
         return kept
 
-
-def _log_retired(retired: Iterable[str]) -> None:
-    for sentence in retired:
-        log.warning("%s", sentence)
+    def _recorded(self, retired: Iterable[str]) -> None:
+        """Log what an outcome retired, and learn in the background soon."""
+        for sentence in retired:
+            log.warning("%s", sentence)
+        if self._auto is not None:
+            self._auto.poke()

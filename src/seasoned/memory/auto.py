@@ -32,12 +32,9 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-QUIET = 2.0
-"""Seconds without a new attempt or outcome before learning begins."""
-MAX_DELAY = 30.0
-"""Seconds after which learning begins even if attempts keep arriving."""
-TOKENS = 1_000_000
-"""The default daily budget, in tokens."""
+QUIET = 2.0  # seconds without a new attempt or outcome before learning begins
+MAX_DELAY = 30.0  # seconds after which learning begins even if attempts keep arriving
+TOKENS = 1_000_000  # the default daily budget, in tokens
 _CALL_TOKENS = 1500  # assumed for a call until one was made
 _COMPARED = 200  # attempts that an estimate compares, to count equal ones once
 _BUDGET = re.compile(r"\s*(\$?)\s*(\d[\d_,]*(?:\.\d+)?|\.\d+)\s*([kKmM]?)\s*(?:tokens)?\s*")

@@ -21,8 +21,7 @@ from seasoned.types import Lesson, LessonKind, LessonStatus, Task
 Switch = Literal["disable", "enable", "release", "delete", "restore"]
 
 MAX_KEY = 1000
-EARLIER = "was flagged in an earlier version"
-"""The reason for a flagged lesson whose words changed since."""
+EARLIER = "was flagged in an earlier version"  # the reason for a flagged lesson whose words changed since
 _KINDS: tuple[LessonKind, ...] = get_args(LessonKind)
 _APPLIES: dict[Switch, tuple[tuple[LessonStatus, ...], str]] = {
     "disable": (("active",), "an active one can be disabled"),

@@ -14,8 +14,7 @@ from seasoned.text import not_in_text, prompt_line, render_prompt, transcript
 from seasoned.trust import enclosed, visible
 from seasoned.types import Block, Entry, Guidance, Lesson, Task, Trajectory
 
-ADVICE = 5
-"""The most heuristics added for a method that does not recall heuristics itself."""
+ADVICE = 5  # the most heuristics added for a method that does not recall heuristics itself
 
 TAG = "experience"
 

@@ -27,8 +27,7 @@ from seasoned.types import Guidance, Lesson, Trajectory, now
 
 META = "holdout"
 """The key in a trajectory's `meta`: what was shown, what was held back, and the probabilities."""
-ESTIMATED = 30
-"""The number of lessons in a report: those with the strongest evidence of harm, then the most used."""
+ESTIMATED = 30  # the number of lessons in a report: those with the strongest evidence of harm, then the most used
 LIMIT = 1 / ALPHA
 """The evidence of harm at which all guidance is switched off; for a single lesson, times the number of lessons."""
 _KEY, _OFF, _SWITCHED, _ALL, _RESTARTS = "key", "off", "switched", "all", "restarts"

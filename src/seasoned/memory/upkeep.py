@@ -145,7 +145,8 @@ def _groups(lessons: Sequence[Lesson], vectors: NDArray[np.float32], threshold: 
                 continue
             free[leader] = False
             candidates = rest[near[row] & free[rest]]
-            cosines = _cosines(vectors[candidates], vectors[leader])
+            one, others = vectors[leader].astype(np.float64), vectors[candidates].astype(np.float64)
+            cosines = others @ one / (np.linalg.norm(others, axis=1) * np.linalg.norm(one))
             enough = cosines >= threshold - _EXACT
             members = candidates[enough]
             free[members] = False
@@ -154,15 +155,6 @@ def _groups(lessons: Sequence[Lesson], vectors: NDArray[np.float32], threshold: 
                 groups.append(Group(lessons[leader], tuple((lessons[place], score) for place, score in scored)))
         start = int(leaders[-1]) + 1
     return groups
-
-
-def _cosines(rows: NDArray[np.float32], one: NDArray[np.float32]) -> NDArray[np.float64]:
-    import numpy as np
-
-    wide, single = rows.astype(np.float64), one.astype(np.float64)
-    lengths = np.linalg.norm(wide, axis=1) * np.linalg.norm(single)
-    cosines: NDArray[np.float64] = wide @ single / lengths
-    return cosines
 
 
 def _named(lessons: Sequence[Lesson], most: int = 5) -> str:

@@ -27,8 +27,7 @@ log = logging.getLogger(__name__)
 
 Strategy = Literal["none", "last", "reflexion", "last+reflexion"]
 
-ATTEMPT = 8000
-"""Characters of an attempt in a prompt, unless the window is long; halved if the context is too short."""
+ATTEMPT = 8000  # characters of an attempt in a prompt, unless the window is long; halved if the context is too short
 _PLANS = "You have tried this task before and failed. Your plans after each failure, the newest last:"
 
 

@@ -216,7 +216,7 @@ class ERL:
         return Guidance(lessons=lessons, blocks=(as_block(groups, headed=self.on == "task"),))
 
     def choose(self, task: Task, pool: ExperiencePool) -> list[Lesson]:
-        """The heuristics that retrieval picks, best first; with `all`, more than k. `recall` adds opposites and cuts."""
+        """The heuristics that retrieval picks, best first (`all`: more than k); `recall` adds opposites and cuts."""
         return self._choose(task, "", pool, *self._candidates(task, pool))[0]
 
     def _goal(self, text: str) -> str:

@@ -23,8 +23,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-LINE_CHARS = 400
-"""Characters of a heuristic in guidance, unless it was written to be longer."""
+LINE_CHARS = 400  # characters of a heuristic in guidance, unless it was written to be longer
 
 _HEADING = "Advice from earlier attempts at other tasks; heed what fits this one:"
 _OPPOSED = "- These contradict each other; go by what you see:"

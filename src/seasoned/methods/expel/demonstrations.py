@@ -23,8 +23,7 @@ RetrieveBy = Literal[
 Rerank = Literal["none", "length", "thought", "task"]
 Aspect = Literal["task", "thought", "action", "step", "reflection"]
 
-BUFFER = 4
-"""Candidates for each demonstration that a re-ranker chooses from."""
+BUFFER = 4  # candidates for each demonstration that a re-ranker chooses from
 _THINKING = ("", "N/A")  # the action of a step in which the agent only thought
 
 

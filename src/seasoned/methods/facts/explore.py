@@ -19,7 +19,7 @@ from functools import cached_property
 
 from seasoned.errors import ConfigError, ContextLengthError
 from seasoned.methods.facts import usage
-from seasoned.methods.facts.fact import Fact, called, is_call, make_fact, of_value, run_fact
+from seasoned.methods.facts.fact import Fact, called, make_fact, of_value, run_fact
 from seasoned.protocols import LLM
 from seasoned.sandbox import Public, Sandbox
 from seasoned.text import LIMIT, prompt_line, render_prompt
@@ -173,7 +173,7 @@ def find_usages(sandbox: Sandbox, facts: Sequence[Fact], texts: Sequence[str]) -
         usages += [shown for shown in compared if shown is not None and shown.value == "True"]
         facts = ()
     for fact in facts:
-        if fact.error or fact.setup or not is_call(fact.call):
+        if fact.error or fact.setup or not called(fact.call):
             continue
         calls = [fact.call]
         for other in usage.arguments_made(fact.call, recipes):
@@ -213,7 +213,7 @@ def read_calls(text: str, names: Iterable[str]) -> list[list[str]]:
         if match is None or match[1] not in allowed:
             continue
         call = stripped[match.start(1) :].partition(" #")[0].strip().rstrip(";,")
-        if is_call(call) and _is_literal(call):
+        if called(call) and _is_literal(call):
             calls.append([call])
     return calls
 

@@ -18,8 +18,7 @@ from seasoned.text import LIMIT, clean
 from seasoned.trust import mask
 from seasoned.types import Lesson, Trajectory
 
-MAX_CHARS = 300
-"""Characters of a call and of its outcome; a longer call is not a fact, a longer outcome is shortened."""
+MAX_CHARS = 300  # characters of a call and of its outcome; a longer call is not a fact, a longer outcome is shortened
 
 _MAX_SETUP = 6  # lines before the call
 _ADDRESS = re.compile(r"\b0x[0-9a-fA-F]{4,}\b")
@@ -73,7 +72,7 @@ def make_fact(row: Mapping[str, Any]) -> Fact | None:
     texts = [call, value, error, *(setup if isinstance(setup, list | tuple) else [None])]
     if not all(isinstance(text, str) for text in texts) or not isinstance(call, str) or not (value or error):
         return None
-    if len(setup) > _MAX_SETUP or any(len(line) > MAX_CHARS for line in (call, *setup)) or not is_call(call):
+    if len(setup) > _MAX_SETUP or any(len(line) > MAX_CHARS for line in (call, *setup)) or not called(call):
         return None
     function = row.get("function")
     return Fact(
@@ -86,11 +85,6 @@ def make_fact(row: Mapping[str, Any]) -> Fact | None:
         version=str(row.get("library_version") or ""),
         usage=row.get("usage") is True,
     )
-
-
-def is_call(text: str) -> bool:
-    """Whether a text is an expression that calls a named function or method."""
-    return bool(called(text))
 
 
 def called(call: str) -> str:
@@ -141,7 +135,7 @@ def read_doctests(text: str) -> list[Fact]:
             printed.append(lines[place].strip())
             place += 1
         statement = "\n".join(source).strip()
-        if printed and is_call(statement):
+        if printed and called(statement):
             error = printed[-1] if printed[0].startswith("Traceback") or _RAISED.match(printed[-1]) else ""
             names = re.findall(r"[A-Za-z_]\w*", statement)
             setup = [line for line in before if (root := _ROOT.match(line)) and root[1] in names][-_MAX_SETUP:]
