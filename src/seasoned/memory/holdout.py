@@ -237,11 +237,8 @@ class Holdout:
         lessons.sort(key=lambda lesson: (-harm[lesson.id], -len(uses[lesson.id]), lesson.id))
         for place, lesson in enumerate(lessons):
             yield LessonEffect(
+                **lesson.model_dump(include={"text", "status", "pinned", "version"}),
                 lesson_id=lesson.id,
-                text=lesson.text,
-                status=lesson.status,
-                pinned=lesson.pinned,
-                version=lesson.version,
                 uses=len(uses[lesson.id]),
                 effect=effect(uses[lesson.id]) if place < ESTIMATED else None,
                 harm=harm[lesson.id],

@@ -78,9 +78,7 @@ class Book:
 
         Compares the text with the task that a lesson comes from, or with what `of` returns for it.
         """
-        if not lessons:
-            return []
-        if self._nearest_first:
+        if self._nearest_first or not lessons:
             return list(lessons.values())[:k]
         if lessons is self.firsts and of is None:
             rows_before = self._rows
