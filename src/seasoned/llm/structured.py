@@ -116,8 +116,7 @@ def ask(send: Send, messages: Sequence[Message], schema: Schema, rung: Rung) -> 
 def with_parsed(reply: Reply, schema: Schema, name: str) -> Reply:
     """Fill in a reply's `parsed`: if the model gave none, it is read from the text.
 
-    Raises:
-        ParseError: the text does not fit the schema; it carries the reply, with `finish_reason` "unparsed".
+    Raises ParseError if the text does not fit the schema; it carries the reply, with `finish_reason` "unparsed".
     """
     if reply.parsed is not None:
         return reply

@@ -23,10 +23,8 @@ def revise(pool: ScreenedPool, attempt_id: str, verdict: Outcome, *, who: Who, w
     """Give a recorded attempt another verdict, and return it as stored.
 
     Call it within a transaction that locks the pool's scopes. Answer and detail stay as recorded. `why` is one line,
-    masked already; `more` are further entries for the record's `meta`.
-
-    Raises:
-        StoreError: there is no such attempt in this namespace.
+    masked already; `more` are further entries for the record's `meta`. Raises StoreError if this namespace has no such
+    attempt.
     """
     store = pool.store
     line = attempt_lines(store, [attempt_id]).get(attempt_id)

@@ -42,9 +42,7 @@ def rank(
     A list with more than `room` tokens (a quarter of its characters) is scored in parts, each in its own call; a part
     that the model refuses as too long is halved. So the result can have fewer or more than k items, and none if no
     reply could be read. `about` says what kind of tasks these are. A reply gets `max_tokens`, or more if k needs it.
-
-    Raises:
-        LLMError: any other error of the model than ParseError and ContextLengthError.
+    Raises any LLMError of the model except ParseError and ContextLengthError.
     """
     long = is_roomy(llm)
     system = render_prompt("seasoned.methods", "rank_system.j2", about=prompt_line(about, 1000), long=long)
@@ -87,10 +85,7 @@ def rank_each(llm: LLM, task: str, items: Sequence[str], *, about: str = "", max
 
     If the reply has the probability of each mark (`Reply.odds`), the mean mark counts instead of the likeliest: it
     distinguishes items to which a small model gives the same mark (the weighting of G-Eval, Liu et al. 2023, section
-    2). A model that reasons before it answers needs more `max_tokens`.
-
-    Raises:
-        LLMError: any other error of the model than ParseError and ContextLengthError.
+    2). A model that reasons before it answers needs more `max_tokens`. Raises the same errors.
     """
     system = render_prompt("seasoned.methods", "mark_system.j2", about=prompt_line(about, 1000))
     schema = {"type": "string", "enum": MARKS}

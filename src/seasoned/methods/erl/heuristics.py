@@ -43,10 +43,8 @@ def write_heuristic(
     """Let the model write what one attempt teaches (ERL section 2, figure 8); None if its reply has no heuristic.
 
     `keep_verdict` is called with the verdict of a model that judges, even if its heuristic is not usable; `cuts`
-    collects how much of the attempt was left out.
-
-    Raises:
-        LLMError: whatever the model raises, except ParseError; ContextLengthError if the attempt does not fit.
+    collects how much of the attempt was left out. Raises ContextLengthError if the attempt does not fit, and any other
+    LLMError of the model except ParseError.
     """
     judges, example, chars = erl.judges(trajectory), erl.example, erl.part_chars
     worked = None if judges else erl.worked

@@ -71,10 +71,8 @@ class Extractor:
     def ask(self, call: Call, insights: Sequence[Item], crowded: bool) -> Parsed:
         """Make one call; if the list is `crowded`, the model is asked to remove some insights first.
 
-        There are no operations if the attempts are too long for the model, however they are shortened.
-
-        Raises:
-            LLMError: whatever the model raises, except ParseError and ContextLengthError.
+        There are no operations if the attempts are too long for the model, however they are shortened. Raises any other
+        LLMError of the model except ParseError.
         """
         structured, longest = self.expel.structured, self.expel.longest_insight
         lines = self._prompt(call, insights, crowded, structured=False)

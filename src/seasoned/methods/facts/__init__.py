@@ -120,8 +120,7 @@ class Facts:
     def verify(self, pool: ExperiencePool) -> Checked:
         """Run the facts of a pool again; one that no longer holds is disabled, and its new result becomes a fact.
 
-        Raises:
-            ConfigError: the library cannot be imported, or no sandbox works.
+        Raises ConfigError if the library cannot be imported, or no sandbox works.
         """
         sandbox = self.open()
         if sandbox is None:
