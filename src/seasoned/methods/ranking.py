@@ -28,14 +28,7 @@ _MIN_PART = 4  # items; a part is not split into smaller ones if a prompt is too
 
 
 def rank(
-    llm: LLM,
-    task: str,
-    items: Sequence[str],
-    k: int,
-    *,
-    about: str = "",
-    room: int = ROOM,
-    max_tokens: int = 0,
+    llm: LLM, task: str, items: Sequence[str], k: int, *, about: str = "", room: int = ROOM, max_tokens: int = 0
 ) -> Ranking:
     """Let a model pick and score the k items that help most with a task (ERL, figure 9); each item is shown in a line.
 

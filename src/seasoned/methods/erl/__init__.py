@@ -115,12 +115,8 @@ class ERL:
     def __post_init__(self) -> None:
         counts = dict.fromkeys(("k", "recall_first", "workers", "guidance_tokens"), 1)
         check_least(self, {**counts, "max_tokens": 16, "room": 100, "rank_room": 100, "chars": 40})
-        names = {
-            "form": ("short", "paper"),
-            "retrieve": get_args(Retrieve),
-            "outcomes": get_args(Outcomes),
-            "on": ("task", "thought"),
-        }
+        names = {"form": ("short", "paper"), "on": ("task", "thought")}
+        names |= {"retrieve": get_args(Retrieve), "outcomes": get_args(Outcomes)}
         for name, allowed in names.items():
             if getattr(self, name) not in allowed:
                 raise ConfigError(f"{name} of ERL is one of {', '.join(allowed)}, not {getattr(self, name)!r}")
