@@ -144,14 +144,26 @@ def test_threads_with_equal_requests_get_a_reply_each(store):
 RUN = (
     STORE
     + r"""
+import json
 import os
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from urllib.request import Request, urlopen
 from seasoned.llm.journal import Journaled
-from seasoned.llm.openai import OpenAIChat
+from seasoned.types import Usage
 
 url, path = sys.argv[1:]
-model = Journaled(OpenAIChat("m", base_url=url), Store(path), "run")
+
+class Model:
+    name = "m"
+
+    def chat(self, messages, **options):
+        body = json.dumps({"messages": messages}).encode()
+        with urlopen(Request(url, body)) as answer:
+            text = json.load(answer)["choices"][0]["message"]["content"]
+        return Reply(text=text, usage=Usage(calls=1))
+
+model = Journaled(Model(), Store(path), "run")
 
 def call(number):
     reply = model.chat([{"role": "user", "content": f"case {number}"}])

@@ -43,7 +43,7 @@ def small_file():
 
 @pytest.fixture(scope="module")
 def small(small_file):
-    model = LocalModel(small_file, slots=2, context=1024)
+    model = LocalModel(small_file, slots=2, context=1024, threads=1)
     yield model
     model.close()
 
@@ -111,10 +111,10 @@ def test_what_prompts_begin_with_is_read_once_for_all_slots(small_file):
     def ask(rules, question):
         return model.chat([{"role": "system", "content": rules}, {"role": "user", "content": question}], max_tokens=1)
 
-    with LocalModel(small_file, slots=3, context=1024) as model, ThreadPoolExecutor(3) as threads:
+    with LocalModel(small_file, slots=3, context=1024, threads=1) as model, ThreadPoolExecutor(3) as threads:
         folder = model._folder
         for word in ("word", "name"):  # the second beginning is read once, too
-            rules = " ".join(f"Rule {n}: {word} {n * 37} comes before {word} {n * 53}." for n in range(30))
+            rules = " ".join(f"Rule {n}: {word} {n * 37} comes before {word} {n * 53}." for n in range(14))
             replies = list(threads.map(lambda question, rules=rules: ask(rules, question), ("One?", "Two?", "Three?")))
             first, *others = sorted((reply.usage for reply in replies), key=lambda usage: usage.cached_tokens)
             assert first.cached_tokens < 0.2 * first.prompt_tokens
@@ -221,7 +221,7 @@ QUIET = """
 import os, sys
 from seasoned.llm.local import LocalModel
 from seasoned.errors import ModelFileError
-for _ in range(3):
+for _ in range(2):
     LocalModel(sys.argv[1], slots=1, context=256).close()
 model = LocalModel(sys.argv[1], slots=1, context=256)
 model.chat([{"role": "user", "content": "Say hello."}], max_tokens=2)
@@ -288,7 +288,7 @@ def test_every_reply_of_the_local_model_is_a_valid_call(small):
         assert reply.usage.cost == 0.0
         called = called.model_copy(update={"id": f"c{number}"})
         talk = [*talk, calling(reply.text, [called]), result(called, "She was a poet's daughter.")]
-    assert small.chat(_ASK, tools=_TOOLS, tool_choice="done", max_tokens=80).calls[0].name == "done"
+    assert small.chat(_ASK, tools=_TOOLS, tool_choice="done", max_tokens=60).calls[0].name == "done"
     said = small.chat(_ASK, tools=_TOOLS, tool_choice="none", max_tokens=8)
     assert said.calls == ()
 
@@ -298,7 +298,7 @@ def test_every_reply_of_the_local_model_is_a_valid_call(small):
 def test_a_schema_that_no_grammar_follows_is_held_in_its_plainest_part(small, odd):
     tool = {"name": "book", "description": "Books.", "parameters": {"type": "object", "properties": {"day": odd}}}
     tool["parameters"]["required"] = ["day"]
-    reply = small.chat(_ASK, tools=[tool], tool_choice="required", max_tokens=60)
+    reply = small.chat(_ASK, tools=[tool], tool_choice="required", max_tokens=40)
     if reply.finish_reason == "length":  # the model went on and on, but in the form that it was held to
         assert reply.text.startswith('{"thought": ')
     else:
@@ -308,6 +308,6 @@ def test_a_schema_that_no_grammar_follows_is_held_in_its_plainest_part(small, od
 @pytest.mark.model
 def test_llama_cpp_serves_tools_to_any_client(small):
     client = OpenAIChat(small.name, base_url=small.base_url, api_key=small.api_key)
-    reply = client.chat(_ASK, tools=_TOOLS, tool_choice="required", max_tokens=64)
+    reply = client.chat(_ASK, tools=_TOOLS, tool_choice="required", max_tokens=16)
     assert isinstance(reply.calls, tuple)
     client.close()

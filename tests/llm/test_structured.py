@@ -133,7 +133,7 @@ def test_what_is_wrong_is_named(text, schema, wrong):
 
 
 @given(jsonish, schemas)
-@settings(max_examples=300)
+@settings(max_examples=100)
 def test_whatever_text_comes_reading_reports(text, schema):
     check_schema(schema)
     value, wrong = read(text, schema)
@@ -155,7 +155,7 @@ def test_asking_raises_nothing_but_a_parse_error(text):
 
 
 @given(values, schemas)
-@settings(max_examples=300)
+@settings(max_examples=100)
 def test_judging_never_raises(value, schema):
     for sentence in problems(value, schema):
         assert sentence.startswith("reply")

@@ -44,8 +44,12 @@ def kept():
     close_open(keep)
 
 
+def quick():
+    return Guidance(text="be quick")
+
+
 def begin(kept, **more):
-    return Attempt(TASK, Guidance(text="be quick"), kept, **more)
+    return Attempt(TASK, quick, kept, **more)
 
 
 def test_a_block_without_an_outcome_is_kept_as_unknown(kept):
@@ -161,7 +165,7 @@ def test_asking_again_on_the_way(kept):
         lesson = Lesson(id=f"les-{len(progress.steps)}", kind="guideline", text="x")
         return Guidance(lessons=(lesson,), text="look first" if len(progress.steps) < 2 else "")
 
-    attempt = Attempt(TASK, Guidance(text="be quick"), kept, ask)
+    attempt = Attempt(TASK, quick, kept, ask)
     attempt.step(action="a")
     assert attempt.advise().text == attempt.advise().text == "look first"
     attempt.step(action="b")
@@ -176,14 +180,14 @@ def test_asking_again_on_the_way(kept):
 
 def test_what_is_in_force_keeps_to_the_cap_and_all_of_it_is_kept(kept):
     answers = iter([Guidance(text=f"rule {n} {'x' * 50}") for n in range(20)])
-    attempt = Attempt(TASK, Guidance(text="be quick"), kept, lambda progress: next(answers), cap=70)
+    attempt = Attempt(TASK, quick, kept, lambda progress: next(answers), cap=70)
     for n in range(20):
         attempt.advise()
         assert attempt.guidance.text == f"be quick\n\nrule {n} {'x' * 50}"
-    tight = Attempt(TASK, Guidance(text="be quick"), kept, lambda progress: Guidance(text="y" * 60), cap=65)
+    tight = Attempt(TASK, quick, kept, lambda progress: Guidance(text="y" * 60), cap=65)
     tight.advise()
     assert tight.guidance.text == "y" * 60
-    silent = Attempt(TASK, Guidance(text="be quick"), kept, lambda progress: Guidance(), cap=5)
+    silent = Attempt(TASK, quick, kept, lambda progress: Guidance(), cap=5)
     silent.advise()
     assert silent.guidance.text == "be quick"
     told = attempt.finish().guidance

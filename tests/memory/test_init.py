@@ -360,15 +360,15 @@ def test_threads_share_a_memory(memory):
 
 
 def test_processes_share_a_store(path):
-    """Two in one namespace and two in another: none lost, none failed, none learned from twice."""
-    names = ["shared", "shared", "ann", "ben"]
+    """Two in one namespace and one in another: none lost, none failed, none learned from twice."""
+    names = ["shared", "shared", "ann"]
     command = [sys.executable, "-c", MANY, str(path)]
-    started = [subprocess.Popen([*command, name, "100"], stderr=subprocess.PIPE, text=True) for name in names]
+    started = [subprocess.Popen([*command, name, "40"], stderr=subprocess.PIPE, text=True) for name in names]
     said = [process.communicate(timeout=300)[1] for process in started]
-    assert [process.returncode for process in started] == [0, 0, 0, 0], said
+    assert [process.returncode for process in started] == [0, 0, 0], said
     with Store(path) as store:
         assert store.check() == []
-        for name, attempts in (("shared", 200), ("ann", 100), ("ben", 100)):
+        for name, attempts in (("shared", 80), ("ann", 40)):
             assert store.count_trajectories([f"memory/{name}"]) == attempts
             assert store.unlearned(f"memory/{name}", "expnote") == []
             notes = store.lessons(f"memory/{name}")

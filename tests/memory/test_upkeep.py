@@ -6,9 +6,10 @@ import pytest
 from seasoned.embed.hashing import HashingEmbedder
 from seasoned.errors import ConfigError, ConflictError, StoreError
 from seasoned.memory.screened import ScreenedPool
-from seasoned.memory.upkeep import CHARACTERS_A_TOKEN, cap, merge, near_duplicates, tokens_of
+from seasoned.memory.upkeep import cap, merge, near_duplicates
 from seasoned.pool import ExperiencePool
 from seasoned.store.sql import Store
+from seasoned.text import tokens
 from seasoned.types import Lesson
 
 
@@ -101,17 +102,17 @@ def test_against_a_plain_loop(pool):
     assert shown(near_duplicates(pool, threshold=within(2))) == expected
 
 
-def test_ten_thousand_that_say_the_same_take_seconds(pool):
+def test_thousands_that_say_the_same_take_seconds(pool):
     pool = ExperiencePool(pool.store, "many", embedder=HashingEmbedder(64))
-    pool.add([heuristic("look up the order before you refund it", sources=(f"tra-{i}",)) for i in range(10_000)])
+    pool.add([heuristic("look up the order before you refund it", sources=(f"tra-{i}",)) for i in range(4_000)])
     began = time.perf_counter()
     [group] = near_duplicates(pool)
-    assert len(group.others) == 9_999
+    assert len(group.others) == 3_999
     [kept] = merge(pool, [group])
-    assert time.perf_counter() - began < 40  # about 3 s on two slow cores; each with each would take minutes
-    assert (kept.importance, len(kept.sources)) == (10_000.0, 10_000)
+    assert time.perf_counter() - began < 20  # about 1 s on two slow cores
+    assert (kept.importance, len(kept.sources)) == (4_000.0, 4_000)
     assert pool.lessons() == [kept]
-    assert "and 9,994 more, which said the same" in pool.store.history(kept.id)[-1].why
+    assert "and 3,994 more, which said the same" in pool.store.history(kept.id)[-1].why
 
 
 def test_merging_sums_joins_and_says_why(pool):
@@ -175,9 +176,8 @@ def test_caps(pool):
     assert pool.store.history(gone[0].id)[-1].why == "over the cap of 5 lessons"
     assert {x.status for x in gone} == {"disabled"}
     assert cap(pool, lessons=5) == []
-    assert tokens_of(heuristic("x" * 9, key="k")) == -(-10 // CHARACTERS_A_TOKEN) == 3
     cap(pool, tokens=7)
-    assert sum(tokens_of(x) for x in pool.lessons()) <= 7
+    assert sum(tokens(x.key + x.text) for x in pool.lessons()) <= 7
     assert [x.text for x in pool.lessons()][-1] == "2222"
     assert cap(pool, lessons=0) != []
     assert [x.text for x in pool.lessons()] == ["2222"]  # pinned: a rule leaves it

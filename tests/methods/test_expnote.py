@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 
 from seasoned.errors import StoreLockedError
 from seasoned.memory.editing import edited, written
-from seasoned.methods.expnote import ExpNote, counted, index_keys, noted, telling
+from seasoned.methods.expnote import ExpNote, KeyIndex, noted
 from seasoned.pool import ExperiencePool
 from seasoned.store.sql import Store
 from seasoned.text import split_words
@@ -203,14 +203,10 @@ def test_an_attempt_that_ended_in_a_server_error_teaches_nothing(pool):
     assert texts(pool) == {}
 
 
-def test_counted_sorts_by_count():
-    assert counted({"a": 1, "b": 3}) == "b (3), a"
-
-
 def test_values_under_every_key_tell_least(pool):
     runs = [attempt(1, [("a", "sad, torn")]), attempt(2, [("b", "sad, glad")])]
     ExpNote().learn(runs, pool)
-    told = telling(pool.lessons(kind="note"))
+    told = KeyIndex(pool.lessons(kind="note")).weights
     assert told["torn"] > told["sad"] > 0
 
 
@@ -236,38 +232,38 @@ def keys(notes):
 
 def test_all_key_words_must_occur_when_the_share_is_one():
     notes = [note("father husband"), note("father"), note("aunt father")]
-    found = index_keys(notes).match("Her father met his husband.", share=1.0)
+    found = KeyIndex(notes).match("Her father met his husband.", share=1.0)
     assert sorted(keys(found)) == ["father", "father husband"]
 
 
 def test_a_smaller_share_lets_parts_match_and_the_fuller_match_comes_first():
     notes = [note("aunt father"), note("father husband")]
-    assert keys(index_keys(notes).match("father, husband", share=0.01)) == ["father husband", "aunt father"]
+    assert keys(KeyIndex(notes).match("father, husband", share=0.01)) == ["father husband", "aunt father"]
 
 
 def test_ties_are_broken_by_recency():
     notes = [note("a", "2026-01-01"), note("b", "2026-03-01"), note("c", "2026-02-01")]
-    assert keys(index_keys(notes).match("a b c", share=1.0)) == ["b", "c", "a"]
+    assert keys(KeyIndex(notes).match("a b c", share=1.0)) == ["b", "c", "a"]
 
 
 def test_case_and_unicode_forms_do_not_matter():
-    assert index_keys([note("straße")]).match("STRASSE Ａ", share=1.0)
-    assert index_keys([note("a")]).match("Ａ", share=1.0)
+    assert KeyIndex([note("straße")]).match("STRASSE Ａ", share=1.0)
+    assert KeyIndex([note("a")]).match("Ａ", share=1.0)
 
 
 def test_symbols_and_escapes_are_words():
-    assert keys(index_keys([note("😡"), note("😀")]).match("I cried.\n😱  😡", share=1.0)) == ["😡"]
-    index = index_keys([note(r"\U0001F621")])
+    assert keys(KeyIndex([note("😡"), note("😀")]).match("I cried.\n😱  😡", share=1.0)) == ["😡"]
+    index = KeyIndex([note(r"\U0001F621")])
     assert keys(index.match(r"text \U0001f631  \U0001f621", share=1.0)) == [r"\U0001F621"]
 
 
 def test_a_key_without_words_never_matches():
-    assert index_keys([note(""), note("...")]).match("anything", share=0.01) == []
+    assert KeyIndex([note(""), note("...")]).match("anything", share=0.01) == []
 
 
 @given(st.text(), st.lists(st.text(max_size=20), max_size=8))
 def test_any_text_is_matched_without_error(query, some_keys):
-    for one in index_keys([note(key) for key in some_keys]).match(query, share=1.0):
+    for one in KeyIndex([note(key) for key in some_keys]).match(query, share=1.0):
         assert set(split_words(one.key)) <= set(split_words(query))
 
 
@@ -301,7 +297,7 @@ def test_positive_and_negative_are_a_partition_of_one_memory(tmp_path):
 KEYS = st.sampled_from(["a1", "b2", "c3"])
 
 
-@settings(max_examples=25)  # each opens four stores
+@settings(max_examples=10)  # each opens four stores
 @given(st.lists(st.tuples(KEYS, st.booleans()), max_size=6), st.integers(0, 6))
 def test_the_partition_is_whole_however_often_it_learned(tmp_path_factory, said, cut):
     cases = [attempt(n % 9 + 1, [(key, f"n{n}")], success=good) for n, (key, good) in enumerate(said)]

@@ -72,14 +72,10 @@ class Metered:
         used: Usage | None = None,
         before: Callable[[], None] | None = None,
     ) -> None:
-        self.name = llm.name
-        self.scope = scope
-        self.budget = budget or Budget()
-        self._usage = used or Usage()
+        self.name, self.scope, self.budget = llm.name, scope, budget or Budget()
+        self._llm, self._before, self._usage = llm, before, used or Usage()
         self._known_cost = self._usage.cost or 0.0
         self.cost_known = self._usage.cost is not None
-        self._llm = llm
-        self._before = before
         self._meters: tuple[Metered, ...] = (*(parent._meters if parent else ()), self)
         self._lock = threading.Lock()
         self._began = time.monotonic()

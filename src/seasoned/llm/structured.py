@@ -24,8 +24,7 @@ Rung = Literal["schema", "wrapped", "json", "text"]
 Send = Callable[[list[Message], dict[str, Any] | None], Reply]
 """Sends messages with a `response_format` (or none) and returns the reply; raises RequestError when refused."""
 
-UNPARSED = "unparsed"
-"""The `finish_reason` of a reply that did not fit its schema after the re-ask."""
+UNPARSED = "unparsed"  # the `finish_reason` of a reply that did not fit its schema after the re-ask
 
 _REPAIR_LIMIT = 20_000  # characters; the repair takes quadratic time on hostile text
 _DEPTH_LIMIT = 64
@@ -59,10 +58,7 @@ def ladder(schema: Schema, *, vendor: bool) -> tuple[Rung, ...]:
 
 
 def descend(send: Send, messages: Sequence[Message], schema: Schema, rungs: Sequence[Rung]) -> tuple[Reply, Rung]:
-    """Ask on the first rung that the server accepts.
-
-    Returns:
-        The reply with `parsed`, and its rung.
+    """Ask on the first rung that the server accepts, and return the reply with `parsed`, and its rung.
 
     Raises:
         ConfigError: the schema uses an unsupported keyword.
@@ -89,13 +85,18 @@ def ask(send: Send, messages: Sequence[Message], schema: Schema, rung: Rung) -> 
     wraps = rung in ("wrapped", "json") and not _is_object(schema)
     target = closed_object({"value": dict(schema)}) if wraps else dict(schema)
     prompt = list(messages) if rung in ("schema", "wrapped") else _explained(messages, target)
-    form = _response_format(target, rung)
+    form: dict[str, Any] | None = {"type": "json_object"} if rung == "json" else None
+    if rung in ("schema", "wrapped"):
+        described = {"name": "reply", "schema": target, "strict": _is_strict(target)}
+        form = {"type": "json_schema", "json_schema": described}
     reply = send(prompt, form)
     value, mismatch = read(reply.text, schema, wrapped=wraps)
     if mismatch:
-        first = reply.usage
+        first, correction = reply.usage, f"That reply cannot be used: {mismatch}.\n{_explanation(target)}"
+        wrong = shorten(storable(reply.text), _QUOTED_CHARS) or "(empty)"
+        again: list[Message] = [{"role": "assistant", "content": wrong}, {"role": "user", "content": correction}]
         try:
-            reply = send([*prompt, *_correction(reply.text, mismatch, target)], form)
+            reply = send([*prompt, *again], form)
         except LLMError as error:
             error.reply = reply
             raise
@@ -115,8 +116,7 @@ def ask(send: Send, messages: Sequence[Message], schema: Schema, rung: Rung) -> 
 def with_parsed(reply: Reply, schema: Schema, name: str) -> Reply:
     """Fill in a reply's `parsed`: if the model gave none, it is read from the text.
 
-    Raises:
-        ParseError: the text does not fit the schema; it carries the reply, with `finish_reason` "unparsed".
+    Raises ParseError if the text does not fit the schema; it carries the reply, with `finish_reason` "unparsed".
     """
     if reply.parsed is not None:
         return reply
@@ -132,13 +132,10 @@ def with_parsed(reply: Reply, schema: Schema, name: str) -> Reply:
 
 
 def read(text: str, schema: Schema, *, wrapped: bool = False) -> tuple[Any, str]:
-    """Read a reply as JSON that fits a schema. Never raises, whatever the text.
+    """Read a reply as JSON that fits a schema: the value and "", or None and a sentence on what is wrong. Never raises.
 
     The text is read as it is, then repaired; a {"value": ...} around the JSON may be removed. Text in `<think>` is
     ignored.
-
-    Returns:
-        The value and "", or None and a sentence on what is wrong.
     """
     complaint = ""
     for value in _readings(text.strip(), schema, wrapped):
@@ -190,8 +187,7 @@ def _depth(text: str) -> int:
 def plain(value: Any, depth: int = 0) -> Any:
     """A JSON value with storable text, and with whole numbers as integers (in JSON they are the same).
 
-    Raises:
-        ValueError: it has NaN or infinity, or is nested too deeply.
+    Raises ValueError if it has NaN or infinity, or is nested too deeply.
     """
     if depth > _DEPTH_LIMIT:
         raise ValueError(f"nested deeper than {_DEPTH_LIMIT} levels")
@@ -227,17 +223,6 @@ def _is_strict(schema: Schema) -> bool:
     return (closed or not _is_object(schema)) and all(_is_strict(part) for part in parts)
 
 
-def _response_format(schema: dict[str, Any], rung: Rung) -> dict[str, Any] | None:
-    if rung == "text":
-        return None
-    if rung == "json":
-        return {"type": "json_object"}
-    return {
-        "type": "json_schema",
-        "json_schema": {"name": "reply", "schema": schema, "strict": _is_strict(schema)},
-    }
-
-
 def _explanation(schema: Schema) -> str:
     return "Reply with JSON alone: no other words, no code fence. It has to satisfy this JSON Schema:\n" + json.dumps(
         schema, ensure_ascii=False
@@ -250,13 +235,6 @@ def _explained(messages: Sequence[Message], schema: Schema) -> list[Message]:
         return [*messages, {"role": "user", "content": _explanation(schema)}]
     *before, last = messages
     return [*before, {**last, "content": f"{last['content']}\n\n{_explanation(schema)}"}]
-
-
-def _correction(text: str, wrong: str, schema: Schema) -> list[Message]:
-    return [
-        {"role": "assistant", "content": shorten(storable(text), _QUOTED_CHARS) or "(empty)"},
-        {"role": "user", "content": f"That reply cannot be used: {wrong}.\n{_explanation(schema)}"},
-    ]
 
 
 def problems(value: Any, schema: Schema, path: str = "reply") -> list[str]:
@@ -310,8 +288,7 @@ def closed_object(properties: Mapping[str, Any]) -> dict[str, Any]:
 def check_schema(schema: Schema) -> None:
     """Check that `problems` supports every rule of the schema.
 
-    Raises:
-        ConfigError: a keyword or type is not supported, or a pattern is not a regular expression.
+    Raises ConfigError if a keyword or type is not supported, or a pattern is not a regular expression.
     """
     kinds = schema.get("type", [])
     for kind in [kinds] if isinstance(kinds, str) else kinds:

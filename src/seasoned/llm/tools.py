@@ -18,8 +18,7 @@ from seasoned.protocols import LLM
 from seasoned.text import render_prompt
 from seasoned.types import Message, Reply, ToolCall
 
-CHOICES = ("auto", "required", "none")
-"""The values of `tool_choice`, besides the name of a tool."""
+CHOICES = ("auto", "required", "none")  # the values of `tool_choice`, besides the name of a tool
 
 
 def chat_of(llm: LLM) -> Callable[..., Reply]:

@@ -14,22 +14,15 @@ import logging
 import threading
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, Literal, Self, SupportsFloat, overload
 
 from seasoned.errors import ConfigError, SeasonedError, StoreError
 from seasoned.llm.clients import AnyModel
+from seasoned.memory import editing
 from seasoned.memory.attempt import Attempt, close_open, outcome_of
 from seasoned.memory.auto import TOKENS, Background, DayBudget, Ledger, ToLearn, judge_unknown, to_learn
-from seasoned.memory.editing import (
-    as_task,
-    checked_category,
-    checked_key,
-    checked_kind,
-    checked_snapshot_name,
-    checked_text,
-)
 from seasoned.memory.gate import Try, run_gate
 from seasoned.memory.guidance import complete, framed
 from seasoned.memory.holdout import META, EffectReport, Holdout, Retire, check_shares
@@ -113,7 +106,6 @@ class Memory:
         trust: TrustName = "imported",
         **options: Any,
     ) -> None:
-        """See the class."""
         check_arguments(store, namespace, cap, success_at, secrets)
         check_shares(holdout, withhold, retire)
         if learn not in (None, "auto", "manual"):
@@ -178,17 +170,13 @@ class Memory:
     def attempt(self, task: str | Task, category: str = "", agent: str = "") -> Attempt:
         """Begin an attempt: recall lessons for the task, and record the steps until it is finished.
 
-        With a holdout, the attempt's id decides whether it gets guidance, also from `advise`.
-
-        Args:
-            task: the task. Equal texts are the same task.
-            category: the category of the task, for methods that use it; "" for the task's own.
-            agent: the agent's name, for the record.
+        Equal texts are the same task. `category` is for methods that use it ("": the task's own), `agent` for the
+        record. With a holdout, the attempt's id decides whether it gets guidance, also from `advise`.
 
         Raises:
             ConfigError: when the task is empty.
         """
-        masked = self._task(task, category)
+        masked = editing.as_task(task, category, self._masking)
         if not masked.text.strip():
             raise ConfigError("the task of an attempt has no text: say what to do")
         attempt_id, begun = new_id("tra"), dict[str, Any]()
@@ -216,7 +204,7 @@ class Memory:
         """
         if self._holdout.off:
             return Guidance()
-        return self._recalled(self._task(task, category), self.pool, k)
+        return self._recalled(editing.as_task(task, category, self._masking), self.pool, k)
 
     def record(self, trajectory: Trajectory) -> Trajectory:
         """Store an attempt made elsewhere, masked. Returns it as stored, with `meta["flags"]` if it was flagged.
@@ -239,7 +227,7 @@ class Memory:
         Lessons from a wrong verdict alone are set to deleted, and the next `learn` uses the attempt again.
 
         Args:
-            attempt_id: the id of an attempt in this namespace.
+            attempt_id: of an attempt in this namespace.
             success: True, False, or a reward, as for `Attempt.finish`.
             reward: a reward other than 1 for a success and 0 for a failure.
             why: the reason, one line for the record.
@@ -258,8 +246,7 @@ class Memory:
         with self.store.transaction(*self.pool.scopes):
             revised = revise(self.pool, attempt_id, verdict, who=who, why=self._masking(why))
             retired = self._holdout.count(revised)
-        _log_retired(retired)
-        self._poke()
+        self._recorded(retired)
         return revised
 
     def effect(self) -> EffectReport:
@@ -283,14 +270,13 @@ class Memory:
             agent: the names of the agent and its model, for the certificate.
             waiting: also test lessons that wait for a second source, and release them if they are promoted.
 
-        Returns:
-            The certificate. `deployed` is "" if the lessons were not promoted. Write `model_dump_json()` into a file,
-            and check it with `seasoned certify --check FILE`.
+        In the certificate, `deployed` is "" if the lessons were not promoted. Write its `model_dump_json()` into a
+        file, and check that with `seasoned certify --check FILE`.
 
         Raises:
             ConfigError: as in `seasoned.memory.gate.run_gate`.
         """
-        chosen = [self._task(task, "") for task in tasks]
+        chosen = [editing.as_task(task, "", self._masking) for task in tasks]
         return run_gate(self.pool, self._recalled, chosen, attempt, agent, self._name, waiting)
 
     def _recalled(self, task: Task, pool: ExperiencePool, k: int | None = None, **how: Any) -> Guidance:
@@ -300,11 +286,7 @@ class Memory:
         return guidance
 
     def resume(self, why: str) -> None:
-        """Switch guidance on again after `retire="auto"`; the evidence starts from zero.
-
-        Raises:
-            ConfigError: when guidance is not switched off, or the reason is empty.
-        """
+        """Switch guidance on again after `retire="auto"`; the evidence starts from zero; see `Holdout.resume`."""
         self._holdout.resume(self._masking(why))
 
     @overload
@@ -314,9 +296,8 @@ class Memory:
     def learn(self, *, background: bool = False, again: bool = False) -> Learned | Learning:
         """Learn from all new attempts, even if another program recorded them.
 
-        Args:
-            background: return a handle at once; its `wait()` returns the result, or raises the error.
-            again: also try skipped attempts again, with the same model; see `waiting`.
+        With `background`, it returns a handle at once; its `wait()` returns the result, or raises the error. `again`
+        also tries skipped attempts again, with the same model; see `waiting`.
 
         Raises:
             LLMError: when the model fails. The lessons so far are kept, and the next call continues.
@@ -355,7 +336,7 @@ class Memory:
         why: str = "",
         who: Who = "person",
     ) -> list[Lesson]:
-        """Add lessons. A suspected prompt injection is quarantined.
+        """Add lessons, and return them as stored. A suspected prompt injection is quarantined.
 
         Args:
             text: one lesson, or several to add together.
@@ -365,16 +346,14 @@ class Memory:
             why: the reason, one line for the history.
             who: the author.
 
-        Returns:
-            The lessons as stored.
-
         Raises:
             ConfigError: when a text is not a string, empty, or longer than 10,000 characters, the kind is unknown, or a
                 note or a reflection has no key.
         """
         several = text if isinstance(text, Iterable) and not isinstance(text, str) else [text]
-        texts = [checked_text(each) for each in several]
-        fields: dict[str, Any] = {"key": checked_key(checked_kind(kind), key), "category": checked_category(category)}
+        texts = [editing.checked_text(each) for each in several]
+        fields: dict[str, Any] = {"key": editing.checked_key(editing.checked_kind(kind), key)}
+        fields["category"] = editing.checked_category(category)
         # A lesson from neither a person nor an attempt is an import, and stays one when attempts confirm it.
         data = {} if who == "person" else {"imported": True}
         fresh = [Lesson(kind=kind, text=each, origin=who, data=data, **fields) for each in texts]
@@ -393,15 +372,11 @@ class Memory:
         return self.store.update_lesson(changed, who=who, why=self._masking(why) or "released from quarantine")
 
     def forget(self, *ids: str, everything: bool = False) -> Forgotten:
-        """Delete attempts and lessons for good, with their history and vectors. No snapshot restores them.
+        """Delete attempts and lessons for good, or this whole namespace, with their history and vectors.
 
-        Lessons that came from a deleted attempt alone are deleted too. Lessons with other sources stay, and the result
-        names them: read them, and forget them too if needed. Attempts that were shown deleted text lose their guidance.
-        `erased` says whether SQLite's log could be emptied.
-
-        Args:
-            ids: ids of attempts and lessons.
-            everything: delete this whole namespace.
+        No snapshot restores them. Lessons that came from a deleted attempt alone are deleted too. Lessons with other
+        sources stay, and the result names them: read them, and forget them too if needed. Attempts that were shown
+        deleted text lose their guidance.
 
         Raises:
             ConfigError: when neither is given, or both.
@@ -411,7 +386,7 @@ class Memory:
 
     def snapshot(self, name: str, *, why: str = "", who: Who = "person") -> Snapshot:
         """Name the current state of all lessons; see `Store.add_snapshot`."""
-        named = checked_snapshot_name(name, self._masking)
+        named = editing.checked_snapshot_name(name, self._masking)
         return self.store.add_snapshot(self.pool.scope, named, who=who, why=self._masking(why))
 
     def diff(self, before: str, after: str = NOW) -> Difference:
@@ -424,29 +399,23 @@ class Memory:
 
     def _sides(self) -> tuple[ScreenedPool, ScreenedPool]:
         same: dict[str, Any] = {"embedder": self._embedder, "masking": self._masking, "method": self._name}
-        same["trust"] = self.trust
-        normal = ScreenedPool(self.store, self.namespace, **same)
-        return normal, ScreenedPool(self.store, self.namespace, quarantine=True, **same)
+        side = partial(ScreenedPool, self.store, self.namespace, trust=self.trust, **same)
+        return side(), side(quarantine=True)
 
     def _learn(self, again: bool = False) -> Learned:
-        sides = self._sides()
+        sides, learned = self._sides(), Learned()
         for fresh, known in zip(sides, (self.pool, self.quarantine), strict=True):
             fresh.begin_with(known)
         with observed("learn", self.namespace) as note:
-            learned = self._learn_from(sides, again)
+            try:
+                if self._judge:
+                    judge_unknown(self._model, sides, self._name, way_of(self.method))
+                learned = learn_new(self.method, self._name, sides, again=again)
+                keep_method(self.store, self.pool.scope, self._name)
+            finally:
+                learned.usage = self._model.taken()
+                self._ledger.add(learned.usage)
             note(attempts=learned.trajectories, lessons=len(learned.lessons), tokens=learned.usage.tokens)
-        return learned
-
-    def _learn_from(self, sides: tuple[ScreenedPool, ScreenedPool], again: bool) -> Learned:
-        learned = Learned()
-        try:
-            if self._judge:
-                judge_unknown(self._model, sides, self._name, way_of(self.method))
-            learned = learn_new(self.method, self._name, sides, again=again)
-            keep_method(self.store, self.pool.scope, self._name)
-        finally:
-            learned.usage = self._model.taken()
-            self._ledger.add(learned.usage)
         return learned
 
     def _learn_automatically(self) -> None:
@@ -456,13 +425,6 @@ class Memory:
         finally:
             self._model.before = None
 
-    def _poke(self) -> None:
-        if self._auto is not None:
-            self._auto.poke()
-
-    def _task(self, task: str | Task, category: str) -> Task:
-        return as_task(task, category, self._masking)
-
     def _keep(self, trajectory: Trajectory, ask: bool) -> Trajectory:
         if ask and self._judge and self._auto is None:
             trajectory = judge(screen_trajectory(trajectory, self._masking), self._model)
@@ -470,11 +432,12 @@ class Memory:
             kept = self.pool.record(trajectory)
             note(steps=len(kept.steps), successes=int(kept.outcome.success is True), attempts=1)
             retired = self._holdout.count(kept) if META in trajectory.meta else []
-        _log_retired(retired)
-        self._poke()
+        self._recorded(retired)
         return kept
 
-
-def _log_retired(retired: Iterable[str]) -> None:
-    for sentence in retired:
-        log.warning("%s", sentence)
+    def _recorded(self, retired: Iterable[str]) -> None:
+        """Log what an outcome retired, and learn in the background soon."""
+        for sentence in retired:
+            log.warning("%s", sentence)
+        if self._auto is not None:
+            self._auto.poke()

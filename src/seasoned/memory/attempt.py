@@ -15,11 +15,11 @@ from typing import Any, Self, SupportsFloat
 
 from seasoned.errors import ConfigError, ContractError
 from seasoned.jobs import off_loop, waited
-from seasoned.memory.chat import read_chat
+from seasoned.memory.chat import Chat, read_chat
 from seasoned.memory.checks import Check, ask, read
 from seasoned.memory.opening import finite
 from seasoned.protocols import Advise
-from seasoned.types import Guidance, Message, Outcome, Step, Task, Trajectory, new_id
+from seasoned.types import Guidance, Outcome, Step, Task, Trajectory, new_id
 
 Keep = Callable[[Trajectory, bool], Trajectory]
 """Stores a finished attempt and returns it as stored; its second argument says whether a model may judge it."""
@@ -36,7 +36,7 @@ class Attempt:
     def __init__(
         self,
         task: Task,
-        guidance: Guidance | Callable[[], Guidance],
+        recall: Callable[[], Guidance],
         keep: Keep,
         ask: Advise | None = None,
         *,
@@ -46,17 +46,13 @@ class Attempt:
         attempt_id: str = "",
         drawn: Callable[[], Mapping[str, Any]] = dict,
     ) -> None:
-        self.id = attempt_id or new_id("tra")
-        self._drawn = drawn
-        self.task, self._given, self._cap = task, guidance, cap
+        self.id, self.task = attempt_id or new_id("tra"), task
+        self._recall, self._keep, self._ask, self._drawn = recall, keep, ask, drawn
+        self._agent, self._success_at, self._cap = agent, success_at, cap
         self._shown: Guidance | None = None  # until it begins
         self._recalled = self._first = Guidance()  # all guidance so far, and the first
-        self._ask = ask
-        self._keep, self._agent, self._success_at = keep, agent, success_at
         self._steps: list[Step] = []
-        self._read: list[Step] = []
-        self._messages: list[Message] = []
-        self._broken = 0
+        self._chat = Chat([], [], 0)
         self._kept: Trajectory | None = None
         self._lock = threading.RLock()
         _open.add(self)
@@ -137,10 +133,10 @@ class Attempt:
         chat = read_chat(messages)
         with self._lock:
             self._still_open("messages")
-            longer = chat.messages[: len(self._messages)] == self._messages
-            self._messages = chat.messages if longer else [*self._messages, *chat.messages]
-            self._read = chat.steps if longer else [*self._read, *chat.steps]
-            self._broken = chat.broken if longer else self._broken + chat.broken
+            old = self._chat
+            if chat.messages[: len(old.messages)] != old.messages:
+                chat = Chat(old.messages + chat.messages, old.steps + chat.steps, old.broken + chat.broken)
+            self._chat = chat
 
     def made(self, answer: str = "") -> Trajectory:
         """The record so far, as a check sees it: the steps have the tool calls and their results."""
@@ -185,31 +181,27 @@ class Attempt:
         return self._kept
 
     def _trajectory(self, outcome: Outcome) -> Trajectory:
+        broken = {"broken_messages": self._chat.broken} if self._chat.broken else {}
         return Trajectory(
             id=self.id,
             task_id=self.task.id,
             task=self.task.text,
             category=self.task.category,
             agent=self._agent,
-            steps=tuple(self._steps or self._read),
+            steps=tuple(self._steps or self._chat.steps),
             outcome=outcome,
             guidance=self._recalled.text,
             guidance_blocks=self._recalled.blocks,
             lesson_ids=tuple(lesson.id for lesson in self._recalled.lessons),
             demonstration_ids=tuple(t.id for t in self._recalled.demonstrations),
-            messages=tuple(self._messages),
-            meta={
-                "trial": 0,
-                **self._drawn(),
-                **({"broken_messages": self._broken} if self._broken else {}),
-            },
+            messages=tuple(self._chat.messages),
+            meta={"trial": 0, **self._drawn(), **broken},
         )
 
     def _begun(self) -> Guidance:
         with self._lock:
             if self._shown is None:
-                self._shown = self._given() if callable(self._given) else self._given
-                self._recalled = self._first = self._shown
+                self._recalled = self._first = self._shown = self._recall()
             return self._shown
 
     def _still_open(self, what: str) -> None:
@@ -222,11 +214,7 @@ class Attempt:
 
 
 def outcome_of(success: bool | SupportsFloat | None, answer: str, detail: str, success_at: float) -> Outcome:
-    """The outcome for the arguments of `finish`.
-
-    Raises:
-        ConfigError: when `success` is not True, False, None or a finite number.
-    """
+    """The outcome for the arguments of `finish`. Raises ConfigError if `success` is not True, False, None or finite."""
     solved: bool | None = None
     reward: float | None = None
     if isinstance(success, bool):
@@ -242,11 +230,7 @@ def outcome_of(success: bool | SupportsFloat | None, answer: str, detail: str, s
 
 
 def close_open(keep: Keep | None = None) -> None:
-    """Store unfinished attempts: those of one memory, by its `keep` function, or all.
-
-    Raises:
-        StoreError: when one cannot be stored; the others are still tried.
-    """
+    """Store unfinished attempts: those of one memory, by its `keep`, or all. Raises the first StoreError at the end."""
     first: Exception | None = None
     for attempt in [each for each in list(_open) if keep is None or each._keep == keep]:
         try:

@@ -11,6 +11,7 @@ import logging
 import re
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -31,12 +32,9 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-QUIET = 2.0
-"""Seconds without a new attempt or outcome before learning begins."""
-MAX_DELAY = 30.0
-"""Seconds after which learning begins even if attempts keep arriving."""
-TOKENS = 1_000_000
-"""The default daily budget, in tokens."""
+QUIET = 2.0  # seconds without a new attempt or outcome before learning begins
+MAX_DELAY = 30.0  # seconds after which learning begins even if attempts keep arriving
+TOKENS = 1_000_000  # the default daily budget, in tokens
 _CALL_TOKENS = 1500  # assumed for a call until one was made
 _COMPARED = 200  # attempts that an estimate compares, to count equal ones once
 _BUDGET = re.compile(r"\s*(\$?)\s*(\d[\d_,]*(?:\.\d+)?|\.\d+)\s*([kKmM]?)\s*(?:tokens)?\s*")
@@ -52,11 +50,7 @@ class DayBudget:
 
     @classmethod
     def read(cls, given: object) -> DayBudget:
-        """Read "$0.50", "200k tokens", a number of tokens, or None for no limit.
-
-        Raises:
-            ConfigError: when it is none of these.
-        """
+        """Read "$0.50", "200k tokens", a number of tokens, or None for no limit; ConfigError for anything else."""
         if given is None:
             return cls(tokens=None)
         if isinstance(given, int) and not isinstance(given, bool) and given >= 0:
@@ -110,22 +104,14 @@ class Ledger:
 
     def today(self) -> Usage:
         """Today's usage."""
-        return _usage(self._store.marked(self._scope, now()[:10]))
+        return Usage.model_validate(self._store.marked(self._scope, now()[:10]) or {})
 
     def all(self) -> Usage:
         """The usage of all days."""
-        return sum(map(_usage, self._store.marks(self._scope).values()), Usage())
+        return sum(map(Usage.model_validate, self._store.marks(self._scope).values()), Usage())
 
     def check(self, budget: DayBudget, more: Usage) -> None:
-        """Check that another call may begin.
-
-        Args:
-            budget: the daily budget.
-            more: usage that is not counted here yet.
-
-        Raises:
-            BudgetExceeded: today's budget is used up, or the price is unknown.
-        """
+        """Raise BudgetExceeded if today's usage and `more` are at the daily budget, or if a price in it is unknown."""
         used = self.today() + more
         if budget.cost is not None and used.cost is None:
             raise BudgetExceeded(
@@ -242,19 +228,8 @@ def to_learn(
         from seasoned.llm.openai import cost
 
         price = cost(model, None, prompt_tokens=_CALL_TOKENS - 300, cached_tokens=0, completion_tokens=300)
-    reasons: dict[str, int] = {}
     pending_ids = {attempt.id for attempt in attempts}
-    for pool in pools:
-        for wait in waits(store, pool.experience, name):
-            if wait.trajectory_id not in pending_ids:
-                reason = wait.why.partition(":")[0]
-                reasons[reason] = reasons.get(reason, 0) + 1
+    left = (wait for pool in pools for wait in waits(store, pool.experience, name))
+    reasons = Counter(wait.why.partition(":")[0] for wait in left if wait.trajectory_id not in pending_ids)
     money = 0.0 if not calls else None if price is None else round(price * calls, 6)
-    return ToLearn(len(attempts), calls, round(call_tokens * calls), money, model, reasons, ledger.today())
-
-
-def _usage(stored: object) -> Usage:
-    try:
-        return Usage.model_validate(stored or {})
-    except ValueError:
-        return Usage()
+    return ToLearn(len(attempts), calls, round(call_tokens * calls), money, model, dict(reasons), ledger.today())

@@ -33,13 +33,10 @@ class Chat:
 
 
 def read_chat(raw: Iterable[object]) -> Chat:
-    """Read messages in order.
+    """Read messages, dictionaries or an SDK's objects, in order.
 
     `traces.conversation.steps_of` makes the steps. The messages are text only: a call is the assistant's
     `name(arguments)`, and its result is a user message.
-
-    Args:
-        raw: dictionaries or an SDK's objects.
     """
     items = [_read(item) for item in raw]
     turns = [turn for item in items for turn in item or ()]

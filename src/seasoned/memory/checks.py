@@ -13,6 +13,7 @@ import shlex
 import subprocess
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
+from subprocess import DEVNULL, PIPE, STDOUT
 from typing import TYPE_CHECKING, Any, SupportsFloat, TypeAlias
 
 from seasoned.errors import ConfigError
@@ -55,11 +56,7 @@ def read(verdict: Verdict) -> tuple[bool | SupportsFloat | None, str]:
 
 
 def matches(pattern: str, flags: int = 0) -> Check:
-    """Check that the answer matches a regular expression.
-
-    Raises:
-        ConfigError: it is not a regular expression.
-    """
+    """Check that the answer matches a regular expression. Raises ConfigError if it is none."""
     try:
         regex = re.compile(pattern, flags)
     except re.error as error:
@@ -68,11 +65,7 @@ def matches(pattern: str, flags: int = 0) -> Check:
 
 
 def json_schema(schema: Mapping[str, Any]) -> Check:
-    """Check that the answer is JSON that fits a schema; a fence around it is ignored.
-
-    Raises:
-        ConfigError: the schema has an unsupported keyword.
-    """
+    """Check that the answer is JSON that fits a schema (see `check_schema`); a fence around it is ignored."""
     check_schema(schema)
 
     def fits(attempt: Trajectory) -> str:
@@ -92,11 +85,7 @@ def exit_code(
 ) -> Check:
     """Check that a command, run after the attempt, ends with an exit code: `exit_code("pytest -q")`.
 
-    Args:
-        command: a line or a list of words, run without a shell.
-        folder: where it runs.
-        code: the exit code that means success.
-        seconds: the most seconds; a longer run is a failure.
+    The command is a line or a list of words, run without a shell; a run of more `seconds` is a failure.
     """
     words = shlex.split(command) if isinstance(command, str) else list(command)
     if not words:
@@ -107,13 +96,7 @@ def exit_code(
         line = shlex.join(words)[:200]
         try:
             done = subprocess.run(
-                words,
-                cwd=folder,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                timeout=seconds,
-                check=False,
+                words, cwd=folder, stdin=DEVNULL, stdout=PIPE, stderr=STDOUT, timeout=seconds, check=False
             )
         except subprocess.TimeoutExpired:
             return f"{line} did not end within {seconds:g} s"

@@ -21,8 +21,7 @@ from seasoned.types import Lesson, LessonKind, LessonStatus, Task
 Switch = Literal["disable", "enable", "release", "delete", "restore"]
 
 MAX_KEY = 1000
-EARLIER = "was flagged in an earlier version"
-"""The reason for a flagged lesson whose words changed since."""
+EARLIER = "was flagged in an earlier version"  # the reason for a flagged lesson whose words changed since
 _KINDS: tuple[LessonKind, ...] = get_args(LessonKind)
 _APPLIES: dict[Switch, tuple[tuple[LessonStatus, ...], str]] = {
     "disable": (("active",), "an active one can be disabled"),
@@ -34,11 +33,7 @@ _APPLIES: dict[Switch, tuple[tuple[LessonStatus, ...], str]] = {
 
 
 def as_task(task: str | Task, category: str, masking: Mask) -> Task:
-    """A task without secrets; equal texts are the same task.
-
-    Raises:
-        ConfigError: when it is not a text or a task.
-    """
+    """A task without secrets; equal texts are the same task. Raises ConfigError if it is neither a text nor a task."""
     if isinstance(task, Task):
         masked = {"id": masking(task.id), "text": masking(task.text)}
         return task.model_copy(update={**masked, "category": category or task.category})
@@ -50,11 +45,7 @@ def as_task(task: str | Task, category: str, masking: Mask) -> Task:
 
 
 def checked_text(text: object, limit: int = MAX_LESSON) -> str:
-    """Check and return a lesson's text.
-
-    Raises:
-        ConfigError: when it is not a text, is empty, or is longer than the limit.
-    """
+    """Check a lesson's text. Raises ConfigError if it is not a text, is empty, or is longer than the limit."""
     if not isinstance(text, str):
         raise ConfigError(f"a lesson must be a text, not {text!r:.80}")
     if not text.strip() or len(text) > limit:
@@ -63,11 +54,7 @@ def checked_text(text: object, limit: int = MAX_LESSON) -> str:
 
 
 def checked_kind(kind: object) -> LessonKind:
-    """Check and return a kind of lesson.
-
-    Raises:
-        ConfigError: when there is no such kind.
-    """
+    """Check a kind of lesson. Raises ConfigError if there is no such kind."""
     if kind in _KINDS:
         return kind
     matches = difflib.get_close_matches(str(kind), _KINDS, n=1)
@@ -78,9 +65,8 @@ def checked_kind(kind: object) -> LessonKind:
 def checked_key(kind: LessonKind, key: object) -> str:
     """A key as it is stored: with single spaces, and folded for a note.
 
-    Raises:
-        ConfigError: when it is not a text or too long, or is empty for a note or a reflection, which are found only by
-            it: a note by its words, a reflection by the id of its task.
+    Raises ConfigError if it is not a text or too long, or is empty for a note or a reflection, which are found only by
+    it: a note by its words, a reflection by the id of its task.
     """
     if not isinstance(key, str):
         raise ConfigError(f"a key must be a text, not {key!r:.80}")
@@ -94,25 +80,18 @@ def checked_key(kind: LessonKind, key: object) -> str:
 
 
 def checked_category(category: object) -> str:
-    """Check and return a category.
-
-    Raises:
-        ConfigError: when it is not a text.
-    """
+    """Check a category. Raises ConfigError if it is not a text."""
     if not isinstance(category, str):
         raise ConfigError(f"a category must be a text, not {category!r:.80}")
     return category
 
 
 def written(kind: str, text: str, *, key: str = "", category: str = "", pinned: bool = False) -> Lesson:
-    """A new lesson in a person's words: masked, and quarantined if it seems aimed at the model.
-
-    Raises:
-        ConfigError: as in the checks above.
-    """
+    """A new lesson in a person's words, as checked above: masked, and quarantined if it seems aimed at the model."""
     known = checked_kind(kind)
     fields = {"key": mask(checked_key(known, key)), "category": _category(category)}
-    return _screened(Lesson(kind=known, text=_stored(text), pinned=pinned, origin="person", **fields))
+    fields["text"] = mask(clean_text(checked_text(text)))
+    return _screened(Lesson(kind=known, pinned=pinned, origin="person", **fields))
 
 
 def edited(
@@ -126,17 +105,15 @@ def edited(
     """A lesson with a person's changes; None leaves a field as it is.
 
     New words are masked, and if they seem aimed at the model, the lesson is quarantined. A text over the limit can be
-    edited as long as it does not grow.
-
-    Raises:
-        ConfigError: as in the checks above, or when the lesson is deleted.
+    edited as long as it does not grow. Raises ConfigError as in the checks above, or if the lesson is deleted.
     """
     if lesson.status == "deleted":
         raise ConfigError(f"the lesson {lesson.id} is deleted: restore it first: `seasoned lessons rollback`")
     fresh: dict[str, Any] = {} if pinned is None else {"pinned": pinned}
     if text is not None:
         data = {name: value for name, value in lesson.data.items() if name != "imported"}
-        fresh |= {"text": _stored(text, max(MAX_LESSON, len(lesson.text))), "origin": "person", "data": data}
+        new_text = checked_text(text, max(MAX_LESSON, len(lesson.text)))
+        fresh |= {"text": mask(clean_text(new_text)), "origin": "person", "data": data}
     if key is not None:
         fresh["key"] = mask(checked_key(lesson.kind, key))
     if category is not None:
@@ -146,15 +123,10 @@ def edited(
 
 
 def switched(lesson: Lesson, switch: Switch, states: Sequence[LessonStatus]) -> Lesson:
-    """A lesson in another state. A lesson that was quarantined before it was disabled or deleted returns to quarantine.
+    """A lesson in another state. Raises ConfigError if the switch does not apply to its state.
 
-    Args:
-        lesson: as it is.
-        switch: what to do.
-        states: its earlier states, oldest first.
-
-    Raises:
-        ConfigError: when the switch does not apply to its state.
+    `states` are its earlier ones, oldest first: one that was in quarantine before it was disabled or deleted returns to
+    quarantine.
     """
     before, only = _APPLIES[switch]
     if lesson.status not in before:
@@ -189,16 +161,8 @@ def _words(lesson: Lesson) -> str:
     return f"{lesson.key}\n\n{lesson.text}"
 
 
-def _stored(text: str, limit: int = MAX_LESSON) -> str:
-    return mask(clean_text(checked_text(text, limit)))
-
-
 def checked_snapshot_name(name: str, masking: Mask = mask) -> str:
-    """Check and return the name. A secret in it could not be masked, since a rollback needs the exact name.
-
-    Raises:
-        ConfigError: when it contains a secret.
-    """
+    """Check a snapshot's name. Raises ConfigError if it holds a secret: a rollback needs the exact name, unmasked."""
     if masking(name) != name:
         raise ConfigError(f"the name of a snapshot seems to hold a secret ({masking(name)[:80]}): give another name")
     return name

@@ -15,7 +15,7 @@ from seasoned.errors import ConfigError, InfrastructureError
 from seasoned.memory.screened import GATE, released
 from seasoned.pool import ExperiencePool
 from seasoned.proof.certificate import Certificate, Claim, Trial, keep_claim, lesson_hashes, trial
-from seasoned.proof.gate import Look, check_gate, looks
+from seasoned.proof.gate import check_gate, looks
 from seasoned.trust.lineage import OBSERVED
 from seasoned.types import Guidance, Lesson, Outcome, Task, Trajectory, new_id
 
@@ -32,16 +32,11 @@ def run_gate(
     name: str,
     waiting: bool = False,
 ) -> Certificate:
-    """Try a pool's lessons on tasks until a look decides.
+    """Try a pool's lessons on tasks that nothing was learned from, until a look decides.
 
-    Args:
-        pool: holds the lessons.
-        recall: returns a pool's guidance for a task.
-        tasks: tasks that nothing was learned from.
-        attempt: makes one attempt; if it raises InfrastructureError, both arms leave out the task.
-        agent: names the agent and its model in the certificate.
-        name: name of the method.
-        waiting: also try the lessons that wait for a second source, and release them if all together are promoted.
+    If `attempt` raises InfrastructureError, both arms leave out the task. `agent` names the agent and its model in the
+    certificate, `name` the method. With `waiting`, the lessons that wait for a second source are tried too, and
+    released if all together are promoted.
 
     Raises:
         ConfigError: there are too few tasks, a task is repeated, or one was learned from.
@@ -55,8 +50,14 @@ def run_gate(
         raise ConfigError("each task of a gate counts once, but one of these occurs twice")
     held = [one for one in pool.lessons(status="quarantined") if waiting and one.data.get("flags") == [OBSERVED]]
     lessons = [*pool.lessons(), *map(released, held)]
+    trials: list[Trial] = []
+    decided = looks([], planned=len(tasks))
     with _trial_pool(pool, lessons) if held else nullcontext(pool) as tried:
-        trials, decided = _trials(pool, tasks, lambda task: recall(task, tried), attempt, agent)
+        # The second half is attempted only if the first look does not decide.
+        for part in (tasks[: len(tasks) // 2], tasks[len(tasks) // 2 :]):
+            if not decided or decided[-1].verdict == "continue":
+                trials += [_try(pool, task, recall(task, tried), attempt, agent) for task in part]
+                decided = looks([one.side for one in trials], planned=len(tasks))
     claim = Claim(
         condition=name,
         scope=pool.scope,
@@ -87,20 +88,6 @@ def _trial_pool(pool: ExperiencePool, lessons: Sequence[Lesson]) -> Iterator[Exp
     finally:
         for one in copies:
             pool.store.remove_lesson(one.id, who="rule", why="the gate has decided", purge=True)
-
-
-def _trials(
-    pool: ExperiencePool, tasks: Sequence[Task], recall: Callable[[Task], Guidance], attempt: Try, agent: str
-) -> tuple[list[Trial], list[Look]]:
-    """Attempt half of the tasks, then the rest if the first look does not decide; return the looks."""
-    trials: list[Trial] = []
-    decided = looks([], planned=len(tasks))
-    for begun, end in ((0, len(tasks) // 2), (len(tasks) // 2, len(tasks))):
-        if decided and decided[-1].verdict != "continue":
-            break
-        trials += [_try(pool, task, recall(task), attempt, agent) for task in tasks[begun:end]]
-        decided = looks([one.side for one in trials], planned=len(tasks))
-    return trials, decided
 
 
 def _try(pool: ExperiencePool, task: Task, guidance: Guidance, attempt: Try, agent: str) -> Trial:

@@ -14,8 +14,7 @@ from seasoned.text import not_in_text, prompt_line, render_prompt, transcript
 from seasoned.trust import enclosed, visible
 from seasoned.types import Block, Entry, Guidance, Lesson, Task, Trajectory
 
-ADVICE = 5
-"""The most heuristics added for a method that does not recall heuristics itself."""
+ADVICE = 5  # the most heuristics added for a method that does not recall heuristics itself
 
 TAG = "experience"
 
@@ -33,18 +32,17 @@ def complete(
 ) -> Guidance:
     """What a method recalled for a task, with additions, in a frame.
 
-    The additions are the heuristics nearest to the task if the method recalled none, and the demonstrations that the
-    method's text does not show. Lessons come first; demonstrations are shortened to the remaining room.
-
-    Args:
-        recalled: the method's guidance.
-        task: the task it was recalled for.
-        pool: holds the heuristics: found by meaning, or by importance without an embedder.
-        cap: the most characters of the text within the frame.
-        most: the most lessons, see `shortened`; None for all.
-        show: selects what to show, before framing.
+    The additions are the pool's heuristics nearest to the task (without an embedder, the most important) if the method
+    recalled none, and the demonstrations that the method's text does not show. Lessons come first; demonstrations are
+    shortened to the remaining room of `cap` characters. There are at most `most` lessons (see `shortened`; None: all);
+    `show` selects what to show, before framing.
     """
-    advice = [] if any(lesson.kind == "heuristic" for lesson in recalled.lessons) else _advice(task, pool)
+    if any(lesson.kind == "heuristic" for lesson in recalled.lessons):
+        advice = []
+    elif pool.searches:
+        advice = [lesson for lesson, _ in pool.nearest_lessons(task.text, ADVICE, "heuristic")]
+    else:
+        advice = sorted(pool.lessons("heuristic"), key=lambda x: (x.importance, x.updated), reverse=True)[:ADVICE]
     if most is not None:
         recalled = shortened(recalled, most)
         advice = advice[: max(most - len(recalled.lessons), 0)]
@@ -127,12 +125,6 @@ def _source(lessons: Iterable[Lesson]) -> str:
 def _lesson_ids(blocks: Iterable[Block]) -> tuple[str, ...]:
     names = (name for block in blocks for entry in block.entries for name in entry.lesson_ids)
     return tuple(dict.fromkeys(names))
-
-
-def _advice(task: Task, pool: ExperiencePool) -> list[Lesson]:
-    if pool.searches:
-        return [lesson for lesson, _ in pool.nearest_lessons(task.text, ADVICE, "heuristic")]
-    return sorted(pool.lessons("heuristic"), key=lambda x: (x.importance, x.updated), reverse=True)[:ADVICE]
 
 
 def _example(attempt: Trajectory, room: int) -> Entry:

@@ -10,9 +10,9 @@ from __future__ import annotations
 import hashlib
 import hmac
 import secrets
-import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import cached_property
 from typing import Any, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict
@@ -27,8 +27,7 @@ from seasoned.types import Guidance, Lesson, Trajectory, now
 
 META = "holdout"
 """The key in a trajectory's `meta`: what was shown, what was held back, and the probabilities."""
-ESTIMATED = 30
-"""The number of lessons in a report: those with the strongest evidence of harm, then the most used."""
+ESTIMATED = 30  # the number of lessons in a report: those with the strongest evidence of harm, then the most used
 LIMIT = 1 / ALPHA
 """The evidence of harm at which all guidance is switched off; for a single lesson, times the number of lessons."""
 _KEY, _OFF, _SWITCHED, _ALL, _RESTARTS = "key", "off", "switched", "all", "restarts"
@@ -36,10 +35,12 @@ _KEY, _OFF, _SWITCHED, _ALL, _RESTARTS = "key", "off", "switched", "all", "resta
 Retire = Literal["off", "auto"]
 
 
-class Switched(BaseModel):
-    """When all guidance was switched off or on again, by whom and why."""
-
+class _Frozen(BaseModel):
     model_config = ConfigDict(frozen=True)
+
+
+class Switched(_Frozen):
+    """When all guidance was switched off or on again, by whom and why."""
 
     at: str
     on: bool
@@ -47,14 +48,12 @@ class Switched(BaseModel):
     why: str
 
 
-class LessonEffect(BaseModel):
+class LessonEffect(_Frozen):
     """One lesson: its uses, its effect (None: not estimated), and its evidence of harm.
 
     `uses` counts attempts with a known outcome for which it was recalled, shown or withheld. It is retired if `harm`
     reaches `limit`, unless it is pinned.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     lesson_id: str
     text: str
@@ -67,14 +66,12 @@ class LessonEffect(BaseModel):
     limit: float
 
 
-class EffectReport(BaseModel):
+class EffectReport(_Frozen):
     """Whether guidance helps in one namespace: over all attempts, by category and by month, and lesson by lesson.
 
     `overall` is None while no outcome is known, or if only single lessons are withheld; `verdict` is "helps", "harms"
     or "not known yet". `waiting` counts attempts of unknown outcome. `off` says why guidance is switched off, or "".
     """
-
-    model_config = ConfigDict(frozen=True)
 
     namespace: str
     verdict: str
@@ -102,10 +99,11 @@ class _Row(NamedTuple):
 
 
 class Draw:
-    """The random draws of one attempt. `meta` records them; it is empty if nothing was recalled yet."""
+    """The random draws of one attempt, without guidance at all if it is `off`."""
 
     def __init__(self, attempt_id: str, *, key: bytes, share: float, withhold: float, off: bool) -> None:
         self._id, self._key, self._share, self._withhold, self._off = attempt_id, key, share, withhold, off
+        self._held = is_withheld(key, attempt_id, share) if share else False
         self._lessons: dict[str, bool] = {}  # by id, whether it is shown
         self._recalled = False
 
@@ -116,7 +114,7 @@ class Draw:
 
     @property
     def meta(self) -> dict[str, Any]:
-        """The record for the trajectory's `meta`."""
+        """The record for the trajectory's `meta`; empty if nothing was recalled yet."""
         if not self._recalled or self._off or not (self._share or self._withhold):
             return {}
         lessons = {} if self._held else self._lessons
@@ -143,32 +141,18 @@ class Draw:
                 self._lessons[name] = not is_withheld(self._key, self._id, self._withhold, name)
         return guidance.without(name for name, shown in self._lessons.items() if not shown)
 
-    @property
-    def _held(self) -> bool:
-        return is_withheld(self._key, self._id, self._share) if self._share else False
-
 
 class Holdout:
-    """The random draws of one memory, and their results, kept in the store. Safe in threads and processes."""
+    """The random draws of one memory, and their results, kept in the store. Safe in threads and processes.
+
+    A `share` of attempts gets no guidance; a recalled lesson is left out of an attempt with the probability `withhold`.
+    `retire` "auto" disables lessons, or all guidance, once the evidence of harm is strong enough.
+    """
 
     def __init__(self, pool: ExperiencePool, *, share: float = 0.0, withhold: float = 0.0, retire: Retire = "off"):
-        """Set the probabilities.
-
-        Args:
-            pool: the memory's pool.
-            share: share of attempts that get no guidance, at least 0 and below 1.
-            withhold: probability that a recalled lesson is left out of an attempt, likewise.
-            retire: "auto" disables lessons, or all guidance, once the evidence of harm is strong enough.
-
-        Raises:
-            ConfigError: a share is out of range, or `retire` has nothing to rest on.
-        """
-        check_shares(share, withhold, retire)
         self._pool, self._store = pool, pool.store
         self._share, self._withhold, self._retire = float(share), float(withhold), retire
         self._switch, self._rows, self._evidence = _scopes(pool.scope)
-        self._secret = b""
-        self._lock = threading.Lock()
 
     @property
     def off(self) -> str:
@@ -176,16 +160,12 @@ class Holdout:
         return str(self._store.marked(self._switch, _OFF) or "")
 
     def draw(self, attempt_id: str) -> Draw:
-        """The random draws of an attempt."""
-        key = self._key() if self._share or self._withhold else b""
+        """The draws of an attempt."""
+        key = self._key if self._share or self._withhold else b""
         return Draw(attempt_id, key=key, share=self._share, withhold=self._withhold, off=bool(self.off))
 
     def resume(self, why: str) -> None:
-        """Show guidance again; the evidence against it starts again.
-
-        Raises:
-            ConfigError: it is not switched off, or the reason is missing.
-        """
+        """Show guidance again, with new evidence. Raises ConfigError if it is on already, or without a reason."""
         if not why.strip():
             raise ConfigError("give the reason to show guidance again: memory.resume('lesson 3 is corrected')")
         with self._store.transaction(self._pool.scope):
@@ -208,7 +188,7 @@ class Holdout:
         if not isinstance(kept, Mapping):
             return []
         row = _row(attempt, kept)
-        if row is None or kept.get("seal") != seal(self._key(), attempt.id):
+        if row is None or kept.get("seal") != seal(self._key, attempt.id):
             return []  # drawn by another memory
         before = _read_row(self._store.marked(self._rows, attempt.id))
         if before is not None and before.outcome is not None:
@@ -221,14 +201,7 @@ class Holdout:
         return list(self._retired(weighed)) if self._retire == "auto" else []
 
     def report(self, namespace: str) -> EffectReport:
-        """Whether guidance helps.
-
-        Args:
-            namespace: name of the memory, for the report.
-
-        Raises:
-            ConfigError: nothing was ever held back; the message says how to begin.
-        """
+        """Whether guidance helps. Raises ConfigError if nothing was ever held back, with how to begin."""
         rows = [row for row in map(_read_row, self._store.marks(self._rows).values()) if row is not None]
         if not rows:
             raise ConfigError(
@@ -264,11 +237,8 @@ class Holdout:
         lessons.sort(key=lambda lesson: (-harm[lesson.id], -len(uses[lesson.id]), lesson.id))
         for place, lesson in enumerate(lessons):
             yield LessonEffect(
+                **lesson.model_dump(include={"text", "status", "pinned", "version"}),
                 lesson_id=lesson.id,
-                text=lesson.text,
-                status=lesson.status,
-                pinned=lesson.pinned,
-                version=lesson.version,
                 uses=len(uses[lesson.id]),
                 effect=effect(uses[lesson.id]) if place < ESTIMATED else None,
                 harm=harm[lesson.id],
@@ -328,21 +298,15 @@ class Holdout:
         known = self._store.marked(self._evidence, _RESTARTS)
         return known if isinstance(known, int) else 0
 
+    @cached_property
     def _key(self) -> bytes:
-        with self._lock:
-            if not self._secret:
-                if self._store.marked(self._switch, _KEY) is None:
-                    self._store.mark(self._switch, _KEY, secrets.token_hex(16), replace=False)
-                self._secret = str(self._store.marked(self._switch, _KEY)).encode()
-            return self._secret
+        if self._store.marked(self._switch, _KEY) is None:
+            self._store.mark(self._switch, _KEY, secrets.token_hex(16), replace=False)
+        return str(self._store.marked(self._switch, _KEY)).encode()
 
 
 def check_shares(share: object, withhold: object, retire: object) -> None:
-    """Check the probabilities; see `Holdout`.
-
-    Raises:
-        ConfigError: a share is out of range, or `retire` has nothing to rest on.
-    """
+    """Raise ConfigError if a probability is below 0 or not below 1, or if `retire` has nothing to rest on."""
     for name, value in (("holdout", share), ("withhold", withhold)):
         if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 1:
             raise ConfigError(f"{name} must be a share of at least 0 and below 1, such as 0.1, not {value!r}")
@@ -356,11 +320,7 @@ def check_shares(share: object, withhold: object, retire: object) -> None:
 
 
 def read_effect(store: Store, namespace: str) -> EffectReport:
-    """Whether guidance helps in a namespace of a store.
-
-    Raises:
-        ConfigError: nothing was ever held back there; the message says how to begin.
-    """
+    """Whether guidance helps in a namespace of a store; see `Holdout.report`."""
     return Holdout(ExperiencePool(store, f"memory/{namespace}")).report(namespace)
 
 
@@ -372,11 +332,9 @@ def resume_guidance(store: Store, namespace: str, why: str) -> None:
 def drop_counts(store: Store, scope: str, ids: Sequence[str] | None = None) -> None:
     """Delete the counts of these attempts and lessons of a scope, or all of them and the key."""
     switch, rows, evidence = _scopes(scope)
-    if ids is None:
-        for each in (switch, rows, evidence):
-            store.unmark(each)
-        return
-    for name in ids:
+    for each in (switch, rows, evidence) if ids is None else ():
+        store.unmark(each)
+    for name in ids or ():
         store.unmark(rows, name)
         store.unmark(evidence, _mark(name))
 

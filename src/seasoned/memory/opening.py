@@ -18,8 +18,9 @@ from typing import Any, SupportsFloat, Unpack
 
 from seasoned.errors import ConfigError, LLMError
 from seasoned.llm.clients import AnyModel, model_of
-from seasoned.llm.structured import with_parsed
+from seasoned.llm.structured import closed_object, with_parsed
 from seasoned.llm.tools import chat_of
+from seasoned.llm.window import listed_window, window_of
 from seasoned.methods import method_names
 from seasoned.protocols import LLM, Embedder
 from seasoned.store.sql import Store
@@ -34,20 +35,11 @@ ROOM = 8_000
 
 _CAP = 600
 _METHOD = "method"
-_SCHEMA: dict[str, Any] = {
-    "type": "object",
-    "properties": {"reason": {"type": "string", "maxLength": _CAP}, "done": {"type": "boolean"}},
-    "required": ["reason", "done"],
-    "additionalProperties": False,
-}
+_SCHEMA = closed_object({"reason": {"type": "string", "maxLength": _CAP}, "done": {"type": "boolean"}})
 
 
 def check_arguments(store: object, namespace: object, cap: object, success_at: object, secrets: object) -> None:
-    """Check the arguments of a memory; see `Memory`.
-
-    Raises:
-        ConfigError: when one is invalid.
-    """
+    """Raise ConfigError if one of these arguments of `Memory` is invalid."""
     if not store or not isinstance(store, str | Path | Store):
         raise ConfigError(f"the store of a memory must be a file, a postgresql:// address or a Store, not {store!r}")
     if not namespace or not isinstance(namespace, str):
@@ -126,18 +118,13 @@ class NoModel(ConfigError):  # noqa: N818 - raised when a memory without a model
 
 
 class LateModel:
-    """A model that is opened at its first use; without one, any use raises NoModel. Safe in threads."""
+    """A model that is opened at its first use; without one, any use raises NoModel. Safe in threads.
+
+    `llm` is as for `Memory`; a name other than "local" is for `OpenAIChat`, with the address and key of
+    `OPENAI_BASE_URL` and `OPENAI_API_KEY`.
+    """
 
     def __init__(self, llm: AnyModel | None) -> None:
-        """Open nothing yet.
-
-        Args:
-            llm: "local" for the bundled model, another name for `OpenAIChat` (address and key from `OPENAI_BASE_URL`
-                and `OPENAI_API_KEY`), a model, an SDK's client, a function of messages, or None.
-
-        Raises:
-            ConfigError: when it is none of these.
-        """
         llm = model_of(llm)
         if llm == "" or not isinstance(llm, str | LLM | None):
             raise ConfigError(
@@ -159,8 +146,6 @@ class LateModel:
     @property
     def window(self) -> int | None:
         """The model's window in tokens, if known without opening it."""
-        from seasoned.llm.window import listed_window, window_of
-
         return listed_window(self.name) if self._opened is None else window_of(self._opened)
 
     def chat(self, messages: Sequence[Message], **options: Unpack[ChatOptions]) -> Reply:
@@ -176,7 +161,7 @@ class LateModel:
         try:
             reply = chat_of(model)(messages, **options)
         except LLMError as error:
-            self._count(getattr(error.reply, "usage", None))
+            self._count(getattr(error.reply, "usage", Usage()))
             raise
         self._count(reply.usage)
         schema = None if options.get("tools") else options.get("schema")
@@ -188,9 +173,9 @@ class LateModel:
             used, self.used = self.used, Usage()
         return used
 
-    def _count(self, usage: Usage | None) -> None:
+    def _count(self, usage: Usage) -> None:
         with self._lock:
-            self.used += usage or Usage()
+            self.used += usage
 
     def close(self) -> None:
         """Close the model if it was opened here; the next call opens it again."""
@@ -230,13 +215,10 @@ def judge(trajectory: Trajectory, llm: LLM) -> Trajectory:
         reply = llm.chat(messages, schema=_SCHEMA, max_tokens=300)
     except LLMError as error:
         log.warning("an attempt could not be judged and stays unknown: %s", error)
-        return _marked(trajectory, {"error": str(error)[:_CAP]})
-    done = bool(reply.parsed["done"])
-    verdict = {"done": done, "reason": prompt_line(str(reply.parsed["reason"]), _CAP), "model": reply.model or llm.name}
+        verdict: dict[str, Any] = {"error": str(error)[:_CAP]}
+        return trajectory.model_copy(update={"meta": {**trajectory.meta, "judged": verdict}})
+    done, reason = bool(reply.parsed["done"]), prompt_line(str(reply.parsed["reason"]), _CAP)
+    verdict = {"done": done, "reason": reason, "model": reply.model or llm.name}
     outcome = trajectory.outcome.model_copy(update={"success": done, "reward": float(done)})
-    judged = trajectory.model_copy(update={"outcome": outcome, "usage": trajectory.usage + reply.usage})
-    return _marked(judged, verdict)
-
-
-def _marked(trajectory: Trajectory, verdict: dict[str, Any]) -> Trajectory:
-    return trajectory.model_copy(update={"meta": {**trajectory.meta, "judged": verdict}})
+    update = {"outcome": outcome, "usage": trajectory.usage + reply.usage}
+    return trajectory.model_copy(update={**update, "meta": {**trajectory.meta, "judged": verdict}})

@@ -34,7 +34,12 @@ _SEPARATOR = "\n" * 100  # between texts that are checked together: longer than 
 
 
 class ScreenedPool(ExperiencePool):
-    """A pool that masks and checks everything added; with `quarantine`, the side that waits for a person."""
+    """One side of a namespace: a pool that masks and checks everything added.
+
+    With `quarantine`, it is the side that waits for a person: it shows flagged attempts, and quarantined lessons as
+    active, and quarantines all new lessons. `method` is the name for lessons without one; methods' lessons with less
+    than `trust` wait for a person or a second source.
+    """
 
     def __init__(
         self,
@@ -47,17 +52,6 @@ class ScreenedPool(ExperiencePool):
         quarantine: bool = False,
         trust: Trust = Trust.IMPORTED,
     ) -> None:
-        """Open one side of a namespace.
-
-        Args:
-            store: holds the attempts and lessons.
-            namespace: the namespace of the attempts and lessons.
-            embedder: for search by meaning.
-            masking: masks the secrets in a text.
-            method: the method's name for lessons without one.
-            quarantine: show flagged attempts, and quarantined lessons as active, and quarantine all new lessons.
-            trust: methods' lessons with less trust wait for a person or a second source.
-        """
         self.scopes = f"memory/{namespace}", f"flagged/{namespace}"
         super().__init__(store, self.scopes[0], experience=self.scopes[quarantine], embedder=embedder)
         self.quarantine, self.trust = quarantine, trust
@@ -85,16 +79,13 @@ class ScreenedPool(ExperiencePool):
         if nearby is None:
             self._words.refresh(self.store, self.scope, super()._current_lessons())
         with self.store.transaction(self.scope):
-            if nearby is None:
-                equal = self._words.find(self.store, self.scope, screened)
-            else:
-                equal = with_same_words(self.store, self.scope, screened)
-            union = unite(self, screened, equal, near, who)
+            find = self._words.find if nearby is None else with_same_words
+            union = unite(self, screened, find(self.store, self.scope, screened), near, who)
             repeated: dict[str, list[Lesson]] = {}
             for lesson, reason in union.again.values():
                 repeated.setdefault(reason, []).append(lesson)
             if self.guard is not None:
-                self.guard([*union.fresh, *(lesson for group in repeated.values() for lesson in group)])
+                self.guard([*union.fresh, *(lesson for lesson, _ in union.again.values())])
             stored = super().add(union.fresh, why=self._masking(why), who=who)
             for reason, group in repeated.items():
                 note = self._masking(f"{why}: {reason}" if why else reason)
@@ -125,8 +116,9 @@ class ScreenedPool(ExperiencePool):
         """
         screened = self._screened(lesson, who)
         with self._writing([screened]):
-            stays = who == "person" or _says_the_same(self.store.get_lesson(lesson.id), screened)
-            if stays and not self.quarantine:
+            stored = self.store.get_lesson(lesson.id)
+            stays = stored is not None and stored.status == "active" and _words(stored) == _words(screened)
+            if (who == "person" or stays) and not self.quarantine:
                 screened = screened.model_copy(update={"status": lesson.status})
             return super().update(screened, why=self._masking(why), who=who)
 
@@ -261,13 +253,8 @@ def _masked(trajectory: Trajectory, masking: Mask) -> tuple[Block, ...]:
     return blocks if Guidance(blocks=blocks).text == masking(trajectory.guidance) else ()
 
 
-def _says_the_same(stored: Lesson | None, fresh: Lesson) -> bool:
-    """Whether an active lesson, perhaps released by a person, keeps its words."""
-
-    def words(lesson: Lesson) -> tuple[Any, ...]:
-        return lesson.text, lesson.key, lesson.category, _without_flags(lesson.data)
-
-    return stored is not None and stored.status == "active" and words(stored) == words(fresh)
+def _words(lesson: Lesson) -> tuple[Any, ...]:
+    return lesson.text, lesson.key, lesson.category, _without_flags(lesson.data)
 
 
 def _texts(value: Any) -> Iterator[str]:
@@ -297,12 +284,7 @@ GATE = "/gate"
 
 
 def forget(pool: ScreenedPool, ids: Sequence[str], *, everything: bool) -> Forgotten:
-    """Forget these ids or everything; see `Memory.forget`.
-
-    Raises:
-        ConfigError: when neither `ids` nor `everything` is given, or both.
-        StoreError: when an id is not in this namespace.
-    """
+    """Forget these ids or everything; see `Memory.forget`."""
     if bool(ids) == everything:
         raise ConfigError("give what is to be forgotten: ids of attempts or lessons, or everything=True")
     store = pool.store

@@ -12,14 +12,12 @@ from typing import TYPE_CHECKING
 
 from seasoned.errors import ConfigError
 from seasoned.pool import ExperiencePool, Who
+from seasoned.text import TOKEN
 from seasoned.types import Lesson, LessonKind
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
-
-CHARACTERS_A_TOKEN = 4
-"""An estimate without a tokenizer, since each model has its own."""
 
 _BLOCK = 256  # lessons compared with all others in one product
 _SLACK = 1e-5  # more than the rounding error of a float32 product of unit rows
@@ -35,19 +33,11 @@ class Group:
 
 
 def near_duplicates(pool: ExperiencePool, *, threshold: float = 0.95, kind: LessonKind | None = None) -> list[Group]:
-    """Group active lessons of one kind whose vectors are at least this near to each other.
+    """Group active lessons of a kind (None: of each) whose cosine is at least the threshold; the largest groups first.
 
     The search is exact. Each lesson is in at most one group: that of the first lesson near enough, in the order pinned,
     written by a person, importance, age. So all of a group are near the one to keep, and a chain of small steps does
     not group unlike lessons.
-
-    Args:
-        pool: a pool with an embedder; only read.
-        threshold: the least cosine, above 0 and at most 1.
-        kind: only this kind; None for all, each on its own.
-
-    Returns:
-        The groups of two or more, the largest first.
 
     Raises:
         ConfigError: when the threshold is out of range, or the pool has no embedder.
@@ -65,16 +55,8 @@ def merge(pool: ExperiencePool, groups: Sequence[Group], *, who: Who = "rule", w
     """Keep one lesson of each group, with the sum of the importances and the sources of all; delete the others.
 
     All or nothing is changed. Pinned lessons are left as they are, unless `who` is a person: they are neither deleted
-    nor changed. Deleted ones can be restored from their history or a snapshot.
-
-    Args:
-        pool: the pool of the groups.
-        groups: from `near_duplicates`.
-        who: who merges.
-        why: one line for the history, before the list of merged lessons.
-
-    Returns:
-        The kept lessons, as stored.
+    nor changed. Deleted ones can be restored from their history or a snapshot. `why` is one line for the history,
+    before the list of merged lessons. Returns the kept lessons, as stored.
 
     Raises:
         ConflictError: when a lesson was changed since the groups were found; find them again.
@@ -113,19 +95,10 @@ def cap(
     kind: LessonKind | None = None,
     who: Who = "rule",
 ) -> list[Lesson]:
-    """Disable the least valuable lessons, until the active ones keep to a number or to a number of tokens.
+    """Disable the least valuable lessons, until the active ones of a kind keep to a number, or to a number of tokens.
 
-    Pinned lessons are the most valuable, then a person's; then importance counts, then the latest change.
-
-    Args:
-        pool: the pool to cap.
-        lessons: the most active lessons; None: any number.
-        tokens: the most tokens in all, at four characters a token; None: any number.
-        kind: only this kind counts and is disabled.
-        who: who does it. Pinned lessons count, but only a person disables them.
-
-    Returns:
-        The disabled lessons, as stored.
+    Pinned lessons are the most valuable, then a person's; then importance counts, then the latest change. Pinned ones
+    count, but only a person disables them. Returns the disabled lessons, as stored.
 
     Raises:
         ConfigError: when no cap is given, or one is negative.
@@ -137,24 +110,17 @@ def cap(
             "`seasoned lessons cap --lessons 1000`"
         )
     pool.writable()
-    ranked = sorted(pool.lessons(kind), key=lambda x: (*_worth(x), x.updated), reverse=True)
-    count = room = 0
+    count = room = 0  # of the lessons that stay
     excess = []
-    for lesson in ranked:
-        count += 1
-        room += tokens_of(lesson)
-        beyond = (lessons is not None and count > lessons) or (tokens is not None and room > tokens)
+    for lesson in sorted(pool.lessons(kind), key=lambda x: (*_worth(x), x.updated), reverse=True):
+        size = -(-len(lesson.key + lesson.text) // TOKEN)
+        beyond = (lessons is not None and count >= lessons) or (tokens is not None and room + size > tokens)
         if beyond and (who == "person" or not lesson.pinned):
             excess.append(lesson.model_copy(update={"status": "disabled"}))
-            count -= 1
-            room -= tokens_of(lesson)
+        else:
+            count, room = count + 1, room + size
     limits = [f"{limit:,} {what}" for limit, what in ((lessons, "lessons"), (tokens, "tokens")) if limit is not None]
     return pool.store.update_lessons(excess, who=who, why=f"over the cap of {' and '.join(limits)}")
-
-
-def tokens_of(lesson: Lesson) -> int:
-    """About how many tokens a lesson takes in a prompt."""
-    return -(-(len(lesson.key) + len(lesson.text)) // CHARACTERS_A_TOKEN)
 
 
 def _worth(lesson: Lesson) -> tuple[bool, bool, float]:
@@ -179,7 +145,8 @@ def _groups(lessons: Sequence[Lesson], vectors: NDArray[np.float32], threshold: 
                 continue
             free[leader] = False
             candidates = rest[near[row] & free[rest]]
-            cosines = _cosines(vectors[candidates], vectors[leader])
+            one, others = vectors[leader].astype(np.float64), vectors[candidates].astype(np.float64)
+            cosines = others @ one / (np.linalg.norm(others, axis=1) * np.linalg.norm(one))
             enough = cosines >= threshold - _EXACT
             members = candidates[enough]
             free[members] = False
@@ -188,15 +155,6 @@ def _groups(lessons: Sequence[Lesson], vectors: NDArray[np.float32], threshold: 
                 groups.append(Group(lessons[leader], tuple((lessons[place], score) for place, score in scored)))
         start = int(leaders[-1]) + 1
     return groups
-
-
-def _cosines(rows: NDArray[np.float32], one: NDArray[np.float32]) -> NDArray[np.float64]:
-    import numpy as np
-
-    wide, single = rows.astype(np.float64), one.astype(np.float64)
-    lengths = np.linalg.norm(wide, axis=1) * np.linalg.norm(single)
-    cosines: NDArray[np.float64] = wide @ single / lengths
-    return cosines
 
 
 def _named(lessons: Sequence[Lesson], most: int = 5) -> str:

@@ -20,21 +20,11 @@ _WORDS = {True: "a success", False: "a failure", None: "unknown"}
 
 
 def revise(pool: ScreenedPool, attempt_id: str, verdict: Outcome, *, who: Who, why: str, **more: Any) -> Trajectory:
-    """Give a recorded attempt another verdict; call it within a transaction that locks the pool's scopes.
+    """Give a recorded attempt another verdict, and return it as stored.
 
-    Args:
-        pool: of the memory.
-        attempt_id: of an attempt of this namespace.
-        verdict: the new success and reward; answer and detail stay as recorded.
-        who: who says so.
-        why: one line, masked already.
-        more: further entries for the record's `meta`.
-
-    Returns:
-        The attempt as stored now.
-
-    Raises:
-        StoreError: there is no such attempt in this namespace.
+    Call it within a transaction that locks the pool's scopes. Answer and detail stay as recorded. `why` is one line,
+    masked already; `more` are further entries for the record's `meta`. Raises StoreError if this namespace has no such
+    attempt.
     """
     store = pool.store
     line = attempt_lines(store, [attempt_id]).get(attempt_id)
@@ -45,8 +35,8 @@ def revise(pool: ScreenedPool, attempt_id: str, verdict: Outcome, *, who: Who, w
     verdicts = [*old.meta.get(META, [first]), _verdict(verdict, at=now(), who=who, why=why)]
     reason = "reported" if old.outcome.reason in ("unfinished", "error") else old.outcome.reason
     changes = {"success": verdict.success, "reward": verdict.reward, "reason": reason}
-    outcome = old.outcome.model_copy(update=changes)
-    new = old.model_copy(update={"outcome": outcome, "meta": {**old.meta, **more, META: verdicts}})
+    meta = {**old.meta, **more, META: verdicts}
+    new = old.model_copy(update={"outcome": old.outcome.model_copy(update=changes), "meta": meta})
     differs = (old.outcome.success, old.outcome.reward) != (verdict.success, verdict.reward)
     if differs:
         _take_back(pool, old, verdict, why)

@@ -83,11 +83,7 @@ def make_method(
 
 
 def method_options(method: str, profile: str) -> dict[str, Any]:
-    """The options of a method in a profile.
-
-    Raises:
-        ConfigError: the profile does not exist, or the method has no such profile.
-    """
+    """The options of a method in a profile. Raises ConfigError if there is no such profile, or the method has none."""
     if profile not in ("small", "paper"):
         raise ConfigError(f"there is no profile {profile!r}: there are small, paper")
     if profile == "small":
@@ -105,11 +101,7 @@ def method_name(method: Method) -> str:
 
 
 def check_least(method: object, least: Mapping[str, int]) -> None:
-    """Check that a method's numbers are large enough; None passes.
-
-    Raises:
-        ConfigError: a number is too small; the message names it.
-    """
+    """Raise ConfigError if one of a method's numbers is too small; None passes."""
     for name, lowest in least.items():
         value = getattr(method, name)
         if value is not None and value < lowest:

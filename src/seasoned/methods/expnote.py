@@ -77,7 +77,8 @@ class ExpNote:
         pairs = [(key, value, trajectory) for trajectory in judged for key, value in self._pairs(trajectory)]
         written = {key: self._wanted(trajectory) for key, _, trajectory in pairs}
         stored = [note for note in pool.lessons("note", status=None) if note.key in written]
-        closed = {note.key for note in stored if _is_closed(note, pool)}
+        kept = (note for note in stored if (note.pinned or note.origin == "person") and note.status != "deleted")
+        closed = {note.key for note in (*kept, *filter(pool.taken_away, stored))}
         before = {note.key: note for note in stored if note.status == "active"}
         notes: dict[str, Lesson] = {}
         for key, value, trajectory in pairs:
@@ -100,23 +101,22 @@ class ExpNote:
         """
         if self.variant == "disabled" or (self.on == "thought" and progress is None):
             return Guidance()
-        book = pool.derived(_open_book, "note")
+        index = pool.derived(KeyIndex, "note")
         query = recall_words(progress.steps[-1].action) if progress is not None and progress.steps else ""
         about = self.goal(task.text) if self.goal else task.text
-        notes = book.index.match(query or about, self.share)
+        notes = index.match(query or about, self.share)
         thought = thoughts(progress) if self.on == "thought" and progress is not None else []
         if thought:
-            fits = relevance(notes, thought, book.mentions)
-            notes.sort(key=lambda note: -fits.get(note.key, 0.0))
+            notes.sort(key=lambda note: -index.relevance(note, thought))
         notes = notes[: self.k]
         if not notes:
             return Guidance()
-        weights = book.weights if self.policy == "merge" else {}
-        lines = [self._text(note, weights, thought) for note in notes]
+        heading, lines = self.heading, [self._text(note, index.weights, thought) for note in notes]
         if self.variant == "case":
-            return Guidance(lessons=tuple(notes), blocks=(Block.listing("Earlier cases like this one:", notes, lines),))
-        lines = [f"{prompt_line(note.key)}: {line}" for note, line in zip(notes, lines, strict=True)]
-        return Guidance(lessons=tuple(notes), blocks=(Block.listing(self.heading, notes, lines),))
+            heading = "Earlier cases like this one:"
+        else:
+            lines = [f"{prompt_line(note.key)}: {line}" for note, line in zip(notes, lines, strict=True)]
+        return Guidance(lessons=tuple(notes), blocks=(Block.listing(heading, notes, lines),))
 
     def _pairs(self, trajectory: Trajectory) -> list[tuple[str, str]]:
         """The notes of an attempt as (folded key, value), except those without key or value."""
@@ -129,18 +129,20 @@ class ExpNote:
 
     def _write(self, old: Lesson | None, key: str, value: str, trajectory: Trajectory) -> Lesson:
         keeps = self.policy == "merge" and self.variant != "case"
-        values: dict[str, int] = dict(old.data.get("values", {})) if old and keeps else {}
+        values = Counter(old.data.get("values", {}) if old and keeps else {})
         for part in parts(value):
-            values[part] = values.pop(part, 0) + 1
-        text = counted(values) if keeps else value
+            values[part] = values.pop(part, 0) + 1  # the latest comes last
+        text = value
         if self.variant == "case":
             answered = f"You answered {prompt_line(trajectory.outcome.answer)}. {last_word(trajectory)}"
             text = f"{prompt_line(trajectory.task)} {answered}"
+        elif keeps:
+            text = ", ".join(f"{each} ({times})" if times > 1 else each for each, times in values.most_common())
         fresh = old or Lesson(kind="note", key=key, text="", method="expnote", importance=0.0)
         return fresh.model_copy(
             update={
                 "text": text,
-                "data": {**fresh.data, "values": values},
+                "data": {**fresh.data, "values": dict(values)},
                 "importance": fresh.importance + 1,
                 "sources": tuple(dict.fromkeys((*fresh.sources, trajectory.id))),
                 "updated": trajectory.created,
@@ -155,37 +157,28 @@ class ExpNote:
         return prompt_line(", ".join(best[: self.show]))
 
 
-@dataclass(frozen=True)
-class _Book:
-    """All notes, prepared for recall: an index by words, how distinctive each value is, and how often it was noted."""
-
-    index: KeyIndex
-    weights: Mapping[str, float]
-    mentions: Mapping[str, int]
-
-
-def _open_book(notes: Sequence[Lesson]) -> _Book:
-    mentions: Counter[str] = Counter()
-    for note in notes:
-        mentions.update(note.data.get("values", {}))
-    return _Book(index_keys(notes), telling(notes), mentions)
-
-
-def _is_closed(note: Lesson, pool: ExperiencePool) -> bool:
-    by_person = (note.pinned or note.origin == "person") and note.status != "deleted"
-    return by_person or pool.taken_away(note)
-
-
-@dataclass(frozen=True)
 class KeyIndex:
-    """An index of notes by the words of their keys; a query looks only at notes that share a word with it.
+    """All notes, indexed by the words of their keys; a query looks only at notes that share a word with it.
 
-    `places` maps a word to the places in `notes` of keys with it; `lengths` counts the words of each note's key.
+    `weights` says how well each value distinguishes keys: log((1 + notes) / keys that have it), the inverse document
+    frequency. `mentions` counts how often each value was noted. A note without key words never matches.
     """
 
-    notes: Sequence[Lesson]
-    places: Mapping[str, Sequence[int]]
-    lengths: Sequence[int]
+    def __init__(self, notes: Sequence[Lesson]) -> None:
+        self.notes = notes
+        self._lengths: list[int] = []  # of each note's key, in words
+        self._places: dict[str, list[int]] = defaultdict(list)  # in `notes`, by a word of the key
+        self.mentions: Counter[str] = Counter()
+        keys_of: dict[str, set[str]] = defaultdict(set)
+        for place, note in enumerate(notes):
+            words = set(split_words(note.key))
+            self._lengths.append(len(words))
+            for word in words:
+                self._places[word].append(place)
+            self.mentions.update(note.data.get("values", {}))
+            for value in note.data.get("values", {}):
+                keys_of[value].add(note.key)
+        self.weights = {value: math.log((1 + len(notes)) / len(keys)) for value, keys in keys_of.items()}
 
     def match(self, query: str, share: float) -> list[Lesson]:
         """The notes of which this share of the key's words (above 0) occurs in the query (ExpNote, appendix B).
@@ -193,47 +186,13 @@ class KeyIndex:
         They are sorted by descending share, ties by recency (`updated`).
         """
         present = set(split_words(query))
-        hits = Counter(place for word in present for place in self.places.get(word, ()))
-        shares = {place: hits[place] / self.lengths[place] for place in sorted(hits)}
+        hits = Counter(place for word in present for place in self._places.get(word, ()))
+        shares = {place: hits[place] / self._lengths[place] for place in sorted(hits)}
         places = [place for place, part in shares.items() if part >= share]
         places.sort(key=lambda place: (shares[place], self.notes[place].updated), reverse=True)
         return [self.notes[place] for place in places]
 
-
-def index_keys(notes: Sequence[Lesson]) -> KeyIndex:
-    """Index notes; a note without key words never matches."""
-    keys = [set(split_words(note.key)) for note in notes]
-    places: dict[str, list[int]] = {}
-    for place, words in enumerate(keys):
-        for word in words:
-            places.setdefault(word, []).append(place)
-    return KeyIndex(notes, places, [len(words) for words in keys])
-
-
-def counted(values: dict[str, int]) -> str:
-    """Values by descending count, with the count if it is above one."""
-    ordered = sorted(values, key=lambda value: -values[value])
-    return ", ".join(f"{value} ({values[value]})" if values[value] > 1 else value for value in ordered)
-
-
-def telling(notes: Sequence[Lesson]) -> dict[str, float]:
-    """How well each value distinguishes keys: log((1 + notes) / keys that have it).
-
-    A value noted under every key says nothing about any. This is the inverse document frequency.
-    """
-    keys_of: dict[str, set[str]] = defaultdict(set)
-    for note in notes:
-        for value in note.data.get("values", {}):
-            keys_of[value].add(note.key)
-    return {value: math.log((1 + len(notes)) / len(keys)) for value, keys in keys_of.items()}
-
-
-def relevance(notes: Sequence[Lesson], values: Sequence[str], mentions: Mapping[str, int]) -> dict[str, float]:
-    """How well each note's values match given ones, by key: for each value, the part of its mentions under the key.
-
-    `mentions` says how often each value occurs in all notes.
-    """
-    return {
-        note.key: sum(note.data.get("values", {}).get(v, 0) / mentions[v] for v in values if mentions.get(v))
-        for note in notes
-    }
+    def relevance(self, note: Lesson, values: Sequence[str]) -> float:
+        """How well a note's values match given ones: for each of these, the part of its mentions in the note."""
+        noted: dict[str, int] = note.data.get("values", {})
+        return sum(noted.get(value, 0) / self.mentions[value] for value in values if self.mentions[value])

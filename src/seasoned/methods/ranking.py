@@ -28,29 +28,24 @@ _MIN_PART = 4  # items; a part is not split into smaller ones if a prompt is too
 
 
 def rank(
-    llm: LLM,
-    task: str,
-    items: Sequence[str],
-    k: int,
-    *,
-    about: str = "",
-    room: int = ROOM,
-    max_tokens: int = 0,
+    llm: LLM, task: str, items: Sequence[str], k: int, *, about: str = "", room: int = ROOM, max_tokens: int = 0
 ) -> Ranking:
     """Let a model pick and score the k items that help most with a task (ERL, figure 9); each item is shown in a line.
 
     A list with more than `room` tokens (a quarter of its characters) is scored in parts, each in its own call; a part
     that the model refuses as too long is halved. So the result can have fewer or more than k items, and none if no
     reply could be read. `about` says what kind of tasks these are. A reply gets `max_tokens`, or more if k needs it.
-
-    Raises:
-        LLMError: any other error of the model than ParseError and ContextLengthError.
+    Raises any LLMError of the model except ParseError and ContextLengthError.
     """
     long = is_roomy(llm)
     system = render_prompt("seasoned.methods", "rank_system.j2", about=prompt_line(about, 1000), long=long)
     task, entry = prompt_line_ends(task, LONG_TEXT if long else _TASK), _LONG_ENTRY if long else _ENTRY
 
-    def score(start: int, part: list[str]) -> list[Ranking]:
+    scored: list[Scored] = []
+    contradictions: list[tuple[int, int]] = []
+    problems: list[str] = []
+
+    def score(start: int, part: list[str]) -> None:
         """Rank the items of a part, in halves if they are too long for the model."""
         wanted = min(k, len(part))
         case = render_prompt("seasoned.methods", "rank.j2", items=part, task=task, wanted=wanted)
@@ -61,24 +56,21 @@ def rank(
         except ContextLengthError as error:
             half = len(part) // 2
             if half < _MIN_PART:
-                return [Ranking(problems=(f"{len(part)} items are too long for the model: {error}",))]
-            return score(start, part[:half]) + score(start + half, part[half:])
+                problems.append(f"{len(part)} items are too long for the model: {error}")
+            else:
+                score(start, part[:half])
+                score(start + half, part[half:])
+            return
         ranking = read_ranking(answer.value, len(part), wanted)
-        problem = (shorten(prompt_line(answer.problem), 200),) if answer.problem else ()
-        return [
-            Ranking(
-                tuple(replace(each, place=each.place + start) for each in ranking.scored),
-                tuple((one + start, other + start) for one, other in ranking.contradictions),
-                (*problem, *ranking.problems),
-            )
-        ]
+        scored.extend(replace(each, place=each.place + start) for each in ranking.scored)
+        contradictions.extend((one + start, other + start) for one, other in ranking.contradictions)
+        problems.extend([shorten(prompt_line(answer.problem), 200)] if answer.problem else [])
+        problems.extend(ranking.problems)
 
-    rankings = [ranking for start, part in parts(items, room) for ranking in score(start, part)]
-    return Ranking(
-        tuple(sorted((each for one in rankings for each in one.scored), key=lambda each: -each.score)),
-        tuple(pair for one in rankings for pair in one.contradictions),
-        tuple(problem for one in rankings for problem in one.problems),
-    )
+    for start, part in parts(items, room):
+        score(start, part)
+    scored.sort(key=lambda each: -each.score)
+    return Ranking(tuple(scored), tuple(contradictions), tuple(problems))
 
 
 def rank_each(llm: LLM, task: str, items: Sequence[str], *, about: str = "", max_tokens: int = 16) -> Ranking:
@@ -86,10 +78,7 @@ def rank_each(llm: LLM, task: str, items: Sequence[str], *, about: str = "", max
 
     If the reply has the probability of each mark (`Reply.odds`), the mean mark counts instead of the likeliest: it
     distinguishes items to which a small model gives the same mark (the weighting of G-Eval, Liu et al. 2023, section
-    2). A model that reasons before it answers needs more `max_tokens`.
-
-    Raises:
-        LLMError: any other error of the model than ParseError and ContextLengthError.
+    2). A model that reasons before it answers needs more `max_tokens`. Raises the same errors.
     """
     system = render_prompt("seasoned.methods", "mark_system.j2", about=prompt_line(about, 1000))
     schema = {"type": "string", "enum": MARKS}

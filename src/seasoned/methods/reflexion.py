@@ -27,8 +27,7 @@ log = logging.getLogger(__name__)
 
 Strategy = Literal["none", "last", "reflexion", "last+reflexion"]
 
-ATTEMPT = 8000
-"""Characters of an attempt in a prompt, unless the window is long; halved if the context is too short."""
+ATTEMPT = 8000  # characters of an attempt in a prompt, unless the window is long; halved if the context is too short
 _PLANS = "You have tried this task before and failed. Your plans after each failure, the newest last:"
 
 
@@ -91,7 +90,16 @@ class Reflexion:
                 continue
             if text:
                 left_out = sum(full - sent for full, sent in cuts)
-                pool.add(_lesson(text, trajectory, left_out), why="reflected on a failed attempt")
+                lesson = Lesson(
+                    kind="reflection",
+                    text=text,
+                    key=trajectory.task_id,
+                    category=trajectory.category,
+                    method="reflexion",
+                    sources=(trajectory.id,),
+                    data={"trial": trajectory.meta.get("trial", 0)} | ({"left_out": left_out} if left_out else {}),
+                )
+                pool.add(lesson, why="reflected on a failed attempt")
             else:
                 pool.skip([trajectory], UNUSABLE)
 
@@ -162,15 +170,3 @@ def _plan(text: str) -> str:
 
 def _length(trajectory: Trajectory, limit: int) -> int:
     return len(transcript(without_verdict(trajectory), limit=limit))
-
-
-def _lesson(text: str, trajectory: Trajectory, left_out: int = 0) -> Lesson:
-    return Lesson(
-        kind="reflection",
-        text=text,
-        key=trajectory.task_id,
-        category=trajectory.category,
-        method="reflexion",
-        sources=(trajectory.id,),
-        data={"trial": trajectory.meta.get("trial", 0)} | ({"left_out": left_out} if left_out else {}),
-    )

@@ -102,15 +102,13 @@ def test_a_rival_is_found_where_there_is_one(lessons):
         assert found in rivals if rivals else found is None
 
 
-def test_ten_thousand_of_one_trigger_are_looked_through_in_no_time():
+def test_thousands_of_one_trigger_are_looked_through_in_no_time():
     for success in (True, None):
-        lessons = [
-            heuristic("it is dark", f"{'never ' * (n % 2)}take thing {n} to {n}", success) for n in range(10_000)
-        ]
+        lessons = [heuristic("it is dark", f"{'never ' * (n % 2)}take thing {n} to {n}", success) for n in range(4_000)]
         start = time.process_time()
         book = Book(lessons)
         assert [book.rival(lesson, book.firsts) for lesson in lessons[:20]] == [None] * 20
-        assert time.process_time() - start < 5
+        assert time.process_time() - start < 2
 
 
 def test_where_a_heuristic_comes_from():
@@ -179,17 +177,12 @@ class Unset(HashingEmbedder):
         raise ConfigError("export REGION first")
 
 
-def test_the_rest_is_ordered_by_nearness_or_else_by_age(tmp_path):
-    lessons = [heuristic(f"t{n}", "do", task=("Heat a mug.", "Buy shoes.")[n % 2]) for n in range(4)]
+def test_an_embedder_that_is_not_set_up_is_said(tmp_path):
+    lesson = heuristic("t", "do")
     with Store(tmp_path / "s.db") as store:
-        for embedder, order in ((HashingEmbedder(), [1, 3, 0, 2]), (None, [3, 2, 1, 0])):
-            found = Book(lessons).nearest_or_newest(
-                ExperiencePool(store, "test", embedder=embedder), {"text": "Buy the shoes"}, lessons
-            )
-            assert [lessons.index(each) for each in found] == order
         unset = ExperiencePool(store, "test", embedder=Unset())
         with pytest.raises(ConfigError, match="export REGION"):
-            Book(lessons).nearest_or_newest(unset, {"text": "Buy the shoes"}, lessons)
+            Book([lesson]).nearest(unset, "Buy the shoes", {lesson.id: lesson})
 
 
 @given(st.data())

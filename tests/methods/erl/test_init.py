@@ -285,10 +285,10 @@ def test_nothing_from_the_task_itself(pool):
     assert len(ERL(None, retrieve="all", same_task=True).recall(TASK, pool).lessons) == 3
 
 
-def test_ten_thousand_that_say_the_same_are_one(pool):
+def test_thousands_that_say_the_same_are_one(pool):
     pool.record(attempt("new", text=TASK.text))
     same = heuristic(0, "it is dark", "light a lamp")
-    pool.add([heuristic(0, "It is dark.", "Light a lamp!", source=f"s{n}" if n else "new-0") for n in range(10_000)])
+    pool.add([heuristic(0, "It is dark.", "Light a lamp!", source=f"s{n}" if n else "new-0") for n in range(3_000)])
     guidance = ERL(ScriptedModel([]), retrieve="two-stage").recall(TASK, pool)
     assert [lesson.sources for lesson in guidance.lessons] == [("s1",)]  # not the one from the task itself
     assert guidance.text.count("- ") == 1
@@ -355,13 +355,13 @@ def test_one_failure_among_many_successes_is_marked(pool, k):
         assert guidance.text.count("\n- ") == 1
 
 
-def test_all_of_ten_thousand_of_one_trigger_are_told_in_no_time(pool):
-    pool.add([heuristic(n, "it is dark", f"take thing {n} to {n}", bool(n % 2)) for n in range(10_000)])
+def test_all_of_thousands_of_one_trigger_are_told_in_no_time(pool):
+    pool.add([heuristic(n, "it is dark", f"take thing {n} to {n}", bool(n % 2)) for n in range(3_000)])
     method = ERL(None, retrieve="all")
     method.recall(TASK, pool)  # reads them
     start = time.process_time()
     guidance = method.recall(TASK, pool)
-    assert time.process_time() - start < 5
+    assert time.process_time() - start < 2
     assert 1900 < tokens(guidance.text) <= 2000
 
 

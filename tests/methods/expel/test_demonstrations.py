@@ -7,7 +7,8 @@ import pytest
 
 from seasoned.embed.hashing import HashingEmbedder
 from seasoned.errors import ConfigError
-from seasoned.methods.expel.demonstrations import Demonstrations, attempts_at, reflections
+from seasoned.methods.expel import ExpeL
+from seasoned.methods.expel.demonstrations import attempts_at, choose, reflections
 from seasoned.pool import ExperiencePool
 from seasoned.types import TEXT_REPEATS, Lesson, Outcome, Step, Task, Trajectory
 
@@ -48,8 +49,9 @@ def fill(pool, *attempts):
         pool.record(each)
 
 
-def chosen(pool, task, progress=None, **settings):
-    return [t.id for t in Demonstrations(**settings).choose(task, pool, progress)]
+def chosen(pool, task, progress=None, by="task", longest=None, **settings):
+    expel = ExpeL(None, retrieve_by=by, demo_tokens=longest, **settings)
+    return [t.id for t in choose(expel, task, pool, progress)]
 
 
 TASK = Task(id="new", text="Put a clean mug on the coffee table.", category="clean")

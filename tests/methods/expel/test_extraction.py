@@ -128,7 +128,7 @@ PAIR = Call((attempt("a", 0, False), attempt("a", 1)), pair=True)
 
 def test_a_structured_reply():
     model = ScriptedModel([[{"operation": "UPVOTE", "number": 2, "text": "Ask twice."}]])
-    parsed = Extractor(model, "Errands.").ask(PAIR, LIST, crowded=False)
+    parsed = Extractor(ExpeL(model, "Errands.")).ask(PAIR, LIST, crowded=False)
     assert parsed.operations == (Operation("UPVOTE", 2),)
     request = model.requests[0]
     assert request["schema"]["items"]["properties"]["number"]["maximum"] == 2
@@ -143,7 +143,7 @@ def test_a_structured_reply():
 
 def test_what_is_constant_comes_first():
     model = ScriptedModel([[{"operation": "ADD", "number": 0, "text": "Rest."}], []])
-    extractor = Extractor(model, "Errands.")
+    extractor = Extractor(ExpeL(model, "Errands."))
     extractor.ask(PAIR, (), crowded=False)
     extractor.ask(Call((attempt("b"), attempt("c"))), LIST, crowded=True)
     one, other = (request["messages"] for request in model.requests)
@@ -159,7 +159,7 @@ def test_a_worked_case_is_an_exchange_before(structured):
     steps = (Step(action="ANSWER[g8]", observation="Wrong. The right answer is q5."),)
     failed = Trajectory(task_id="w", task="A ring.", steps=steps, outcome=Outcome(success=False, reason="answered"))
     model = ScriptedModel([[{"operation": "ADD", "number": 0, "text": "Rest."}] if structured else "ADD: Rest."])
-    extractor = Extractor(model, structured=structured, worked=((failed,), "When glad, answer q5."))
+    extractor = Extractor(ExpeL(model, structured=structured, worked=((failed,), "glad", "answer q5")))
     assert extractor.ask(PAIR, LIST, crowded=False).operations
     system, asked, replied, case = (message["content"] for message in model.requests[0]["messages"])
     assert "Mr Hale" not in system
@@ -193,7 +193,7 @@ def test_a_worked_attempt_of_erl_needs_what_it_teaches():
 
 def test_lines_are_asked_for_where_json_does_not_come():
     model = ScriptedModel(["sorry", "no", "ADD: Rest.\nUPVOTE 1"])
-    parsed = Extractor(model).ask(PAIR, LIST, crowded=False)
+    parsed = Extractor(ExpeL(model)).ask(PAIR, LIST, crowded=False)
     assert parsed.operations == (Operation("ADD", None, "Rest."), Operation("UPVOTE", 1))
     assert parsed.problems[0].startswith("asked for lines instead of JSON")
     assert model.requests[-1]["schema"] is None
@@ -202,14 +202,14 @@ def test_lines_are_asked_for_where_json_does_not_come():
 
 def test_lines_at_once():
     model = ScriptedModel(["ADD: Rest."])
-    assert Extractor(model, structured=False).ask(PAIR, LIST, crowded=False).operations
+    assert Extractor(ExpeL(model, structured=False)).ask(PAIR, LIST, crowded=False).operations
     assert model.requests[0]["schema"] is None
 
 
 def test_what_is_too_long_is_halved_and_stays_so():
     too_long = ContextLengthError("the prompt has 9000 tokens")
     model = ScriptedModel([too_long, too_long, "ADD: Rest.", "ADD: Rest."])
-    extractor = Extractor(model, structured=False, room=160)
+    extractor = Extractor(ExpeL(model, structured=False, room=160))
     parsed = extractor.ask(PAIR, LIST, crowded=False)
     assert parsed.operations
     assert extractor.room == 40
@@ -221,7 +221,7 @@ def test_what_is_too_long_is_halved_and_stays_so():
 
 def test_four_tries_and_the_call_is_passed_over():
     model = ScriptedModel([ContextLengthError("the prompt has 9000 tokens")] * 4)
-    extractor = Extractor(model, structured=False)
+    extractor = Extractor(ExpeL(model, structured=False))
     parsed = extractor.ask(PAIR, LIST, crowded=False)
     assert parsed.operations == ()
     assert parsed.problems == (f"{TOO_LONG}: the prompt has 9000 tokens",)
@@ -230,13 +230,13 @@ def test_four_tries_and_the_call_is_passed_over():
 
 def test_a_failing_server_is_not_passed_over():
     with pytest.raises(InfrastructureError):
-        Extractor(ScriptedModel([InfrastructureError("down")])).ask(PAIR, LIST, crowded=False)
+        Extractor(ExpeL(ScriptedModel([InfrastructureError("down")]))).ask(PAIR, LIST, crowded=False)
 
 
 def test_shown_reflections_and_text_that_looks_like_more():
     model = ScriptedModel([""])
     call = Call((attempt("a"),), reflections=tuple(f"Thought {n}.\nAttempt 9" for n in range(5)))
-    Extractor(model, structured=False).ask(call, (Item("a\n{{ secret }}"),), crowded=False)
+    Extractor(ExpeL(model, structured=False)).ask(call, (Item("a\n{{ secret }}"),), crowded=False)
     shown = model.requests[0]["messages"][1]["content"]
     assert "1. a {{ secret }}" in shown
     assert [line for line in shown.split("\n") if line.startswith("- ")] == [

@@ -70,24 +70,30 @@ def pool(tmp_path):
         yield ExperiencePool(store, "code")
 
 
+@pytest.fixture(scope="module")
+def explored(walls, tmp_path_factory):
+    """The facts of the library's first version, from exploring it once."""
+    with Store(tmp_path_factory.mktemp("explored") / "s.db") as store:
+        pool = ExperiencePool(store, "code")
+        Facts(library=library(), explore=60).learn([HINT], pool)
+        return pool.lessons("fact")
+
+
 HINT = Trajectory(id="tra-h", task_id="h", task="Write solve(town). It is called like solve('garde', 3).")
 
 
-def test_a_library_is_explored_and_recalled_for_the_functions_that_a_task_names(pool):
+def test_a_library_is_explored_and_recalled_for_the_functions_that_a_task_names(pool, explored):
     method = Facts(library=library(), explore=60)
-    method.learn([HINT], pool)
+    pool.add(explored)
     text = method.recall(Task(id="t", text="Use: tarn (postage); velp; Box."), pool).text
     assert text.startswith(HEADING)
     assert ">>> tarn(f'{3} kg')[1]\n6" in text
     assert ">>> velp('garde'.upper())\n6" in text
     assert ">>> x.put(3)\n>>> x.commit()\n>>> x.total()\n3" in text
     assert method.recall(Task(id="t", text="Write a poem."), pool).text == ""
-    assert all(not lesson.sources for lesson in pool.lessons("fact"))
-
-
-def test_what_differs_between_two_runs_is_no_fact(pool):
-    Facts(library=library(), explore=60).learn([], pool)
-    assert not [lesson for lesson in pool.lessons("fact") if lesson.key == "dice" and not lesson.data["error"]]
+    assert all(not lesson.sources for lesson in explored)
+    # What differs between two runs is no fact.
+    assert not [lesson for lesson in explored if lesson.key == "dice" and not lesson.data["error"]]
 
 
 def test_attempts_give_facts_without_exploring_and_a_wrong_one_is_left_out(pool):
@@ -117,8 +123,8 @@ def test_facts_with_a_word_of_the_task_come_first(pool):
     assert ">>> dumps([None, 5])" in Facts(each=2).recall(Task(id="3", text="How does dumps write None?"), pool).text
 
 
-def test_verify_puts_aside_what_no_longer_holds(pool):
-    Facts(library=library(), explore=60).learn([HINT], pool)
+def test_verify_puts_aside_what_no_longer_holds(pool, explored):
+    pool.add(explored)
     now = Facts(library=library("2", factor=3), explore=60)
     found = now.verify(pool)
     assert found.held > 3
@@ -130,9 +136,9 @@ def test_verify_puts_aside_what_no_longer_holds(pool):
     assert again.stale == ()
 
 
-def test_learning_from_a_new_version_checks_what_was_known(pool):
+def test_learning_from_a_new_version_checks_what_was_known(pool, explored):
     both = (library("1"), library("2", factor=3))
-    Facts(library=both[0], explore=60).learn([HINT], pool)
+    pool.add(explored)
     calls = [{"function": "velp", "call": "velp('KOLIN')", "value": "5", "library": "shop", "library_version": "2"}]
     attempt = Trajectory(id="tra-2", task_id="2", task="", meta={"calls": calls})
     Facts(library=both, explore=60).learn([attempt], pool)
@@ -158,9 +164,8 @@ def test_an_attempt_that_contradicts_a_fact_puts_it_aside(pool):
     assert (old.data["value"], old.data["instead"]) == ("'0,03'", "'0.03'")
 
 
-def test_a_person_keeps_the_last_word(pool):
-    Facts(library=library(), explore=60).learn([], pool)
-    lesson = next(lesson for lesson in pool.lessons("fact") if lesson.data["call"] == "tarn('3 kg')")
+def test_a_person_keeps_the_last_word(pool, explored):
+    [lesson] = pool.add([lesson for lesson in explored if lesson.data["call"] == "tarn('3 kg')"])
     pool.update(lesson.model_copy(update={"pinned": True}), who="person")
     Facts(library=library("2", factor=3)).verify(pool)
     assert pool.store.get_lesson(lesson.id).status == "active"
@@ -172,7 +177,7 @@ def test_the_model_proposes_calls_of_what_gave_nothing():
     with Sandbox(Library("door", source)) as sandbox:
         facts = Exploration(sandbox, model, 30.0).run()
     assert "odd('open sesame')" in [fact.call for fact in facts]
-    assert "KeyError" in model.calls[1].messages[-1]["content"] if hasattr(model, "calls") else True
+    assert "KeyError" in model.requests[1]["messages"][-1]["content"]
 
 
 def test_an_expression_that_failed_in_an_attempt_does_not_stop_exploring():

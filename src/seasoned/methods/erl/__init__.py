@@ -43,9 +43,10 @@ class ERL:
     Args:
         llm: writes the heuristics, and ranks them where `retrieve` says so.
         about: what kind of tasks these are.
-        example: a model trigger and action; see `write_heuristic`.
-        worked: a failed attempt that teaches `example`, with its analysis; see `write_heuristic`.
-        begins: the words that every action begins with; see `write_heuristic`.
+        example: a model trigger and action, if tasks have something in common.
+        worked: a failed attempt that teaches `example`, and its analysis. They are shown as an earlier exchange, since
+            a small model copies what is quoted; not used if the model judges.
+        begins: words that every action must begin with, if only such actions help; the schema enforces them.
         goal: extracts the goal from a task's text when most of it is something else, such as a room's furniture; tasks
             are compared by it. None: by their whole texts, as in the paper.
         k: number of heuristics to recall.
@@ -65,7 +66,8 @@ class ERL:
         filters: drop what small models write instead of a heuristic; see `read_heuristic`.
         chars: characters of each part of a heuristic; None: those of its form, or 8,000 in a long window.
         max_tokens: tokens of a reply; a ranking gets more if it needs more.
-        room: tokens of an attempt in a prompt. None: three quarters of a long window, or 2,400.
+        room: tokens of an attempt in a prompt, halved up to three times if that is too long. None: three quarters of a
+            long window, or 2,400.
         rank_room: tokens of heuristics in one prompt of the ranker; more take several calls. None: three quarters of a
             long window, or 2,000.
         reasons: let the ranker score lists and give short reasons (figure 9); False: it rates each heuristic in its own
@@ -113,12 +115,8 @@ class ERL:
     def __post_init__(self) -> None:
         counts = dict.fromkeys(("k", "recall_first", "workers", "guidance_tokens"), 1)
         check_least(self, {**counts, "max_tokens": 16, "room": 100, "rank_room": 100, "chars": 40})
-        names = {
-            "form": ("short", "paper"),
-            "retrieve": get_args(Retrieve),
-            "outcomes": get_args(Outcomes),
-            "on": ("task", "thought"),
-        }
+        names = {"form": ("short", "paper"), "on": ("task", "thought")}
+        names |= {"retrieve": get_args(Retrieve), "outcomes": get_args(Outcomes)}
         for name, allowed in names.items():
             if getattr(self, name) not in allowed:
                 raise ConfigError(f"{name} of ERL is one of {', '.join(allowed)}, not {getattr(self, name)!r}")
@@ -164,13 +162,19 @@ class ERL:
         """Characters of each part of a heuristic; 0: the short form's."""
         return self.chars or (LONG_TEXT if self.form == "paper" or is_roomy(self.llm) else 0)
 
-    def _judges(self, trajectory: Trajectory) -> bool:
-        """Whether the model judges this attempt's outcome."""
+    @property
+    def part_chars(self) -> dict[str, int]:
+        """The most characters of each part of a heuristic; only the paper's form has a `rationale`."""
+        limits = LONG_CHARS if self.form == "paper" else PART_CHARS
+        return {part: self._chars or most for part, most in limits.items()}
+
+    def judges(self, trajectory: Trajectory) -> bool:
+        """Whether this attempt's outcome is hidden from the model, which then judges it (appendix C.2)."""
         return self.blind or trajectory.outcome.success is None
 
     def _teaches(self, trajectory: Trajectory) -> bool:
         """Whether to learn from an attempt."""
-        judges = self._judges(trajectory)
+        judges = self.judges(trajectory)
         if trajectory.outcome.reason == "error" or (judges and not (self.blind or self.judge)):
             return False
         if self.first and trajectory.meta.get("trial", 0):
@@ -179,26 +183,10 @@ class ERL:
 
     def _write(self, pool: ExperiencePool, cuts: Cuts, trajectory: Trajectory) -> Draft | str:
         """Write the heuristic of an attempt, or say why there is none."""
-        limits = LONG_CHARS if self.form == "paper" else PART_CHARS
         try:
-            draft = write_heuristic(
-                self.llm,
-                trajectory,
-                judges=self._judges(trajectory),
-                about=self.about,
-                example=self.example,
-                worked=self.worked,
-                begins=self.begins,
-                max_tokens=self.max_tokens,
-                room=self.room or room_for(self.llm, 2400),
-                keep_verdict=partial(pool.keep_verdict, trajectory.id),
-                chars={part: self._chars or most for part, most in limits.items()},
-                filters=self.filters,
-                cuts=cuts,
-            )
+            return write_heuristic(self, trajectory, partial(pool.keep_verdict, trajectory.id), cuts) or UNUSABLE
         except ContextLengthError as error:
             return f"{TOO_LONG}: {error}"
-        return draft or UNUSABLE
 
     def recall(self, task: Task, pool: ExperiencePool, progress: Trajectory | None = None) -> Guidance:
         """The heuristics that help with a task, best first; empty when `on` names the other moment.
@@ -224,11 +212,7 @@ class ERL:
         return Guidance(lessons=lessons, blocks=(as_block(groups, headed=self.on == "task"),))
 
     def choose(self, task: Task, pool: ExperiencePool) -> list[Lesson]:
-        """The heuristics that retrieval picks, best first; with `all`, more than k. `recall` adds opposites and cuts.
-
-        Raises:
-            ConfigError, LLMError: as `recall`.
-        """
+        """The heuristics that retrieval picks, best first (`all`: more than k); `recall` adds opposites and cuts."""
         return self._choose(task, "", pool, *self._candidates(task, pool))[0]
 
     def _goal(self, text: str) -> str:
@@ -298,7 +282,8 @@ class ERL:
             log.info("%d of %d heuristics for %s are chosen by nearness", self.k - len(chosen), self.k, task.id)
             rest = [lesson for place, lesson in enumerate(lessons) if place not in chosen]
             if self.retrieve == "llm":
-                rest = book.nearest_or_newest(pool, near, rest)
+                by_id = {lesson.id: lesson for lesson in rest}
+                rest = book.nearest(pool, lessons=by_id, **near) if pool.searches else rest[::-1]
             chosen |= {-1 - place: lesson for place, lesson in enumerate(rest[: self.k - len(chosen)])}
         return list(chosen.values()), [(lessons[one], lessons[other]) for one, other in ranking.contradictions]
 

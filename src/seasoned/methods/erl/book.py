@@ -7,9 +7,9 @@ pair alone is longer and that is allowed; contradicting heuristics stand togethe
 from __future__ import annotations
 
 import logging
-from bisect import bisect_left, bisect_right
+from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from seasoned.methods.erl.contradictions import ALIKE, AlikeIndex, contradict, forbids, telling
 from seasoned.text import TOKEN, prompt_line, same_words
@@ -23,8 +23,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-LINE_CHARS = 400
-"""Characters of a heuristic in guidance, unless it was written to be longer."""
+LINE_CHARS = 400  # characters of a heuristic in guidance, unless it was written to be longer
 
 _HEADING = "Advice from earlier attempts at other tasks; heed what fits this one:"
 _OPPOSED = "- These contradict each other; go by what you see:"
@@ -45,7 +44,7 @@ class Book:
         self.firsts: dict[str, Lesson] = {}
         self._by_words: dict[tuple[str, str], int] = {}  # places in `groups`
         self._alike = AlikeIndex(ALIKE)
-        self._sides: dict[frozenset[str], dict[Side, list[int]]] = {}  # groups by side, by their triggers' words
+        self._sides: dict[frozenset[str], dict[Side, set[int]]] = {}  # groups by side, by their triggers' words
         self._nearest_first = nearest_first  # the lessons came in the order of their nearness
         self._rows: NDArray[np.intp] | None = None  # rows of the firsts' tasks in the pool of this book
         self.add(lessons)
@@ -65,7 +64,7 @@ class Book:
             sides = self._sides.setdefault(words, {})
             self._alike.add(words)
             for side in _sides(lesson):
-                _put(sides.setdefault(side, []), place)
+                sides.setdefault(side, set()).add(place)
 
     def nearest(
         self,
@@ -79,9 +78,7 @@ class Book:
 
         Compares the text with the task that a lesson comes from, or with what `of` returns for it.
         """
-        if not lessons:
-            return []
-        if self._nearest_first:
+        if self._nearest_first or not lessons:
             return list(lessons.values())[:k]
         if lessons is self.firsts and of is None:
             rows_before = self._rows
@@ -92,20 +89,12 @@ class Book:
         rows = pool.text_rows([(of or origin)(lesson) for lesson in ordered])
         return [ordered[place] for place in pool.nearest_texts(text, rows, k)]
 
-    def nearest_or_newest(
-        self, pool: ExperiencePool, near: Mapping[str, Any], lessons: Sequence[Lesson]
-    ) -> list[Lesson]:
-        """All of them, nearest first (`near` is `text` and `of`), or newest first if the pool has no embedder."""
-        if not pool.searches:
-            return list(lessons)[::-1]
-        return self.nearest(pool, lessons={lesson.id: lesson for lesson in lessons}, **near)
-
     def rival(self, lesson: Lesson, candidates: Mapping[str, Lesson]) -> Lesson | None:
         """A candidate that contradicts a lesson, or None."""
         words = telling(lesson.key)
         for name, value in _sides(lesson) if words else ():
             for trigger in self._alike.near(words):
-                for place in self._sides[trigger].get((name, not value), ()):
+                for place in sorted(self._sides[trigger].get((name, not value), ())):
                     other = candidates.get(self.groups[place][0].id)
                     if other is not None and contradict(lesson, other):
                         return other
@@ -116,13 +105,6 @@ def _sides(lesson: Lesson) -> list[Side]:
     success = lesson.data.get("success")
     sides: list[Side] = [("success", success)] if isinstance(success, bool) else []
     return [*sides, ("forbids", forbids(lesson))]
-
-
-def _put(places: list[int], place: int) -> None:
-    """Insert a place into an ordered list, once."""
-    at = bisect_left(places, place)
-    if at == len(places) or places[at] != place:
-        places.insert(at, place)
 
 
 def origin(lesson: Lesson) -> str:

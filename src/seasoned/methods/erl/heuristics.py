@@ -7,35 +7,27 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from seasoned.asking import Answer, ask
 from seasoned.errors import ContextLengthError, ParseError
-from seasoned.llm.window import Cuts
+from seasoned.llm.window import Cuts, room_for
 from seasoned.methods.attempts import last_word, without_verdict
-from seasoned.protocols import LLM
-from seasoned.replies.heuristics import (
-    BAD,
-    COPIED,
-    GOOD,
-    OWN,
-    PART_CHARS,
-    TOO_LATE,
-    Draft,
-    heuristic_schema,
-    read_heuristic,
-    read_verdict,
-)
+from seasoned.replies import heuristics as replies
+from seasoned.replies.heuristics import Draft
 from seasoned.text import TOKEN, prompt_line, render_prompt, transcript
 from seasoned.types import Lesson, Message, Reply, Trajectory
+
+if TYPE_CHECKING:
+    from seasoned.methods.erl import ERL
 
 log = logging.getLogger(__name__)
 
 _TASK = 1000  # characters of a heuristic's source task
-_FAULTS = {"copied": COPIED, "own": OWN, "late": TOO_LATE}
+_FAULTS = {"copied": replies.COPIED, "own": replies.OWN, "late": replies.TOO_LATE}
 _ENDINGS = {
     "step_limit": ": the steps ran out",
     "loop": ": it did the same thing again and again",
@@ -46,60 +38,36 @@ _ENDINGS = {
 
 
 def write_heuristic(
-    llm: LLM,
-    trajectory: Trajectory,
-    *,
-    judges: bool = False,
-    about: str = "",
-    example: tuple[str, str] | None = None,
-    worked: tuple[Trajectory, str] | None = None,
-    begins: str = "",
-    max_tokens: int = 300,
-    room: int = 2400,
-    keep_verdict: Callable[[bool], object] | None = None,
-    chars: Mapping[str, int] = PART_CHARS,
-    filters: bool = True,
-    cuts: Cuts | None = None,
+    erl: ERL, trajectory: Trajectory, keep_verdict: Callable[[bool], object], cuts: Cuts
 ) -> Draft | None:
     """Let the model write what one attempt teaches (ERL section 2, figure 8); None if its reply has no heuristic.
 
-    Args:
-        llm: the model.
-        trajectory: the attempt.
-        judges: whether the outcome is hidden from the model, which then judges it (appendix C.2).
-        about: what kind of tasks these are.
-        example: a model trigger and action, if tasks have something in common.
-        worked: a failed attempt that teaches `example`, and its analysis. They are shown as an earlier exchange, since
-            a small model copies what is quoted; not used if the model judges, or without `example`.
-        begins: words that every action must begin with, if only such actions help; the schema enforces them.
-        max_tokens: tokens of the reply.
-        room: tokens of the attempt, and of the worked one; halved up to three times if the prompt is too long.
-        keep_verdict: called with the model's verdict, even if its heuristic is not usable.
-        chars: the most characters of each part; with a `rationale`, the form is the paper's (figures 6 and 8).
-        filters: see `read_heuristic`.
-        cuts: collects how much of the attempt was left out.
-
-    Raises:
-        LLMError: whatever the model raises, except ParseError; ContextLengthError if the attempt does not fit.
+    `keep_verdict` is called with the verdict of a model that judges, even if its heuristic is not usable; `cuts`
+    collects how much of the attempt was left out. Raises ContextLengthError if the attempt does not fit, and any other
+    LLMError of the model except ParseError.
     """
-    shown = None if judges or example is None else worked
-    schema = heuristic_schema(judges, begins, chars)
-    system = _system(about, judges, example, quotes=shown is None, paper="rationale" in chars)
+    judges, example, chars = erl.judges(trajectory), erl.example, erl.part_chars
+    worked = None if judges else erl.worked
+    schema = replies.heuristic_schema(judges, erl.begins, chars)
+
+    def system(quotes: bool) -> Message:
+        values = {"about": prompt_line(erl.about, 1000), "judges": judges, "example": example, "quotes": quotes}
+        values |= {"good": replies.GOOD, "bad": replies.BAD}
+        name = "erl_paper.j2" if "rationale" in chars else "erl_system.j2"
+        return {"role": "system", "content": render_prompt("seasoned.methods", name, **values)}
 
     def prompt(room: int) -> list[Message]:
-        before = _exchange(*shown, example, TOKEN * room) if shown and example else []
-        return [system, *before, {"role": "user", "content": _case(trajectory, judges, TOKEN * room)}]
+        before = _exchange(*worked, example, TOKEN * room) if worked and example else []
+        return [first, *before, {"role": "user", "content": _case(trajectory, judges, TOKEN * room)}]
 
-    answer = ask(llm, prompt, room, schema=schema, max_tokens=max_tokens)
-    if cuts is not None:
-        cuts.append((len(transcript(trajectory, limit=10**9)), len(transcript(trajectory, limit=TOKEN * answer.room))))
-    reads = partial(read_heuristic, judges=judges, example=example, begins=begins, chars=chars, filters=filters)
-    reads = partial(reads, prompt=system["content"], attempt=answer.messages[-1]["content"])
-    plain = _system(about, judges, example, quotes=False) if shown is None and example is not None else None
-    draft, problem, verdict = _corrected(
-        answer, reads, partial(llm.chat, schema=schema, max_tokens=max_tokens), plain, shown
-    )
-    if judges and verdict is not None and keep_verdict is not None:
+    first, plain = system(quotes=worked is None), system(quotes=False) if example and not worked else None
+    answer = ask(erl.llm, prompt, erl.room or room_for(erl.llm, 2400), schema=schema, max_tokens=erl.max_tokens)
+    cuts.append((len(transcript(trajectory, limit=10**9)), len(transcript(trajectory, limit=TOKEN * answer.room))))
+    read = partial(replies.read_heuristic, judges=judges, example=example, begins=erl.begins, chars=chars)
+    read = partial(read, filters=erl.filters, prompt=first["content"], attempt=answer.messages[-1]["content"])
+    chat = partial(erl.llm.chat, schema=schema, max_tokens=erl.max_tokens)
+    draft, problem, verdict = _corrected(answer, read, chat, plain, worked)
+    if judges and verdict is not None:
         keep_verdict(verdict)
     if problem:
         log.log(logging.INFO if draft else logging.WARNING, "the heuristic of %s: %s", trajectory.id, problem)
@@ -130,45 +98,41 @@ def as_lesson(draft: Draft, trajectory: Trajectory, task: str = "", chars: int =
 
 def _exchange(worked: Trajectory, analysis: str, example: tuple[str, str], limit: int) -> list[Message]:
     """A worked attempt and its analysis, as an exchange."""
-    heuristic = {"analysis": prompt_line(analysis, PART_CHARS["analysis"]), "trigger": example[0], "action": example[1]}
+    short = prompt_line(analysis, replies.PART_CHARS["analysis"])
+    heuristic = {"analysis": short, "trigger": example[0], "action": example[1]}
     return [
         {"role": "user", "content": _case(worked, False, limit)},
         {"role": "assistant", "content": json.dumps(heuristic, ensure_ascii=False)},
     ]
 
 
-def _system(about: str, judges: bool, example: tuple[str, str] | None, quotes: bool, paper: bool = False) -> Message:
-    values = {"about": prompt_line(about, 1000), "judges": judges, "example": example, "good": GOOD, "bad": BAD}
-    name = "erl_paper.j2" if paper else "erl_system.j2"
-    return {"role": "system", "content": render_prompt("seasoned.methods", name, **values, quotes=quotes)}
-
-
 def _corrected(
     answer: Answer,
-    read_reply: Callable[[Any], tuple[Draft | None, str]],
+    read: Callable[[Any], tuple[Draft | None, str]],
     chat: Callable[[list[Message]], Reply],
     plain: Message | None,
-    shown: object,
+    worked: object,
 ) -> tuple[Draft | None, str, bool | None]:
-    """The heuristic, problem and verdict of an answer, asking again once for each fault; see `_again`."""
+    """The heuristic, problem and verdict of an answer, asking again once for each fault.
+
+    `plain` is the system prompt without its quotation; `worked` says whether an attempt was shown before this one.
+    """
     reply, faults = answer.value, dict(_FAULTS)
-    (draft, problem), verdict = read_reply(reply), read_verdict(reply)
+    (draft, problem), verdict = read(reply), replies.read_verdict(reply)
     while draft is None and (fault := next((name for name, says in faults.items() if problem.startswith(says)), "")):
         del faults[fault]
+        if fault == "copied" and plain is not None:
+            # In the same conversation, a small model copies the quotation again.
+            messages = [plain, *answer.messages[1:]]
+        else:
+            request = render_prompt("seasoned.methods", "erl_again.j2", fault=fault, shown=worked)
+            text = reply if isinstance(reply, str) else json.dumps(reply, ensure_ascii=False)
+            messages = [*answer.messages, {"role": "assistant", "content": text}, {"role": "user", "content": request}]
         with suppress(ParseError, ContextLengthError):  # the problem of the first reply stands
-            reply = chat(_again(answer.messages, plain, shown, reply, fault)).parsed
-            draft, problem = read_reply(reply)
+            reply = chat(messages).parsed
+            draft, problem = read(reply)
             verdict = draft.succeeded if draft else verdict
     return draft, problem, verdict
-
-
-def _again(messages: list[Message], plain: Message | None, shown: object, reply: Any, fault: str) -> list[Message]:
-    """The messages that ask again after an unusable heuristic; `plain` is the prompt without the quotation."""
-    if fault == "copied" and plain is not None:
-        return [plain, *messages[1:]]  # in the same conversation, a small model copies the quotation again
-    request = render_prompt("seasoned.methods", "erl_again.j2", fault=fault, shown=shown)
-    text = reply if isinstance(reply, str) else json.dumps(reply, ensure_ascii=False)
-    return [*messages, {"role": "assistant", "content": text}, {"role": "user", "content": request}]
 
 
 def _case(trajectory: Trajectory, judges: bool, limit: int) -> str:
@@ -180,8 +144,7 @@ def _case(trajectory: Trajectory, judges: bool, limit: int) -> str:
         ending = "The attempt succeeded" if outcome.success else f"The attempt failed{_ENDINGS.get(outcome.reason, '')}"
         ending += "." if score is None else f", with a score of {score:.2f} of 1."
         # Repeated right before the model writes: a small model overlooks it in the middle of the attempt.
-        ending += (
-            f' It was told: "{verdict}"' if outcome.reason == "answered" and (verdict := last_word(trajectory)) else ""
-        )
+        if outcome.reason == "answered" and (verdict := last_word(trajectory)):
+            ending += f' It was told: "{verdict}"'
     attempt = transcript(trajectory, limit=limit)
     return render_prompt("seasoned.methods", "erl_attempt.j2", attempt=attempt, ending=ending)

@@ -11,24 +11,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from seasoned.llm.window import LONG_TEXT, is_roomy, room_for, said_of, window_of
+from seasoned.llm.window import LONG_TEXT, is_roomy, said_of, window_of
 from seasoned.methods import check_least
 from seasoned.methods.attempts import TOO_LONG, UNUSABLE
-from seasoned.methods.expel.demonstrations import Demonstrations, Rerank, RetrieveBy, attempts_at, reflections
-from seasoned.methods.expel.extraction import (
-    BAD,
-    GOOD,
-    Call,
-    Extractor,
-    attempts_before,
-    plan_calls,
-    skip_unused,
-    worked_pair,
-)
+from seasoned.methods.expel import extraction
+from seasoned.methods.expel.demonstrations import Rerank, RetrieveBy, attempts_at, choose, reflections
 from seasoned.methods.expel.operations import Applied, apply
 from seasoned.methods.nearest import case_block
 from seasoned.protocols import LLM
-from seasoned.replies.operations import ADDED, INSIGHT_CHARS, Item, Operation, Parsed
+from seasoned.replies.operations import ADDED, INSIGHT_CHARS, Item, Parsed
 from seasoned.text import CAP, holds_words, prompt_line, same_words, tokens
 from seasoned.types import Block, Guidance, Lesson, Task, Trajectory
 
@@ -48,24 +39,30 @@ class ExpeL:
     Args:
         llm: extracts the insights; `recall` calls no model.
         about: what kind of tasks these are.
-        worked: example attempts and what they teach: a situation and what to do in it; see `Extractor`.
+        worked: example attempts (see `worked_pair`) and the insight they should give: a situation and what to do in it.
+            They are shown as an earlier exchange, since a small model copies what is merely quoted.
         mode: what to recall: `insights`, own successes (`retrieve`), or `both`.
         chunk: the most successes shown together (L: 8; WebShop 4).
         k: demonstrations (2; HotpotQA 6, FEVER 3).
         max_insights: above this number, the model is asked to remove some first (20; the authors ran HotpotQA and
             ALFWorld with 10, WebShop with 8); 5 above it, a DOWNVOTE counts three times.
         cap: the most insights to keep; the least important are dropped. None: no limit, as in the paper.
-        retrieve_by: see `Demonstrations.by`.
-        rerank: see `Demonstrations.rerank`.
+        retrieve_by: what must be similar in a demonstration. `task`: the texts of the tasks (as in the paper).
+            `thought`, `action` and `step`: the last one of the current attempt, and any one of the success.
+            `reflection`: the latest reflection, and the one before the success. `task-then-thought`: the task until
+            there is a thought. `rotation`: by the kind of the last step (a thought alone, an action alone, or both with
+            the observation). `random`: drawn with the seed and the task. `none`: no demonstrations.
+        rerank: how to reorder the best 4k: `length` (shortest first), `thought`, `task`, or not at all.
         manual: worked examples, also candidates for demonstrations.
-        demo_tokens: see `Demonstrations.longest`.
+        demo_tokens: the most tokens of a demonstration (a quarter of its characters); None: those of the longest worked
+            example, or no limit without one.
         compare: compare failures with successes (an ablation in the paper's figure 6).
         successes: look at successes by themselves.
         with_reflections: show the reflections on failures when insights are extracted (table 3).
         tell: include demonstrations in the guidance's text, for an agent that does not show them itself.
         human: insights written by a person; none are extracted then (table 3).
         seed: for the order of successes and for random demonstrations.
-        structured: ask for operations as JSON.
+        structured: ask for operations as JSON, and for lines only if the model fails to write it.
         room: tokens of the attempts in one call (a quarter of their characters); fewer if the model refuses that. None:
             three quarters of a long window, or 2,400.
         insight_chars: characters of an insight. None: 8,000 in a long window, or 300.
@@ -112,7 +109,7 @@ class ExpeL:
         least = {"chunk": 1, "k": 0, "max_insights": 1, "cap": 1, "demo_tokens": 1, "room": 100, "max_tokens": 16}
         check_least(self, least | {"insight_chars": 40, "insights_room": 10})
         if self.worked is not None:
-            worked_pair(self.worked[0])
+            extraction.worked_pair(self.worked[0])
 
     def learn(self, trajectories: Sequence[Trajectory], pool: ExperiencePool) -> None:
         """Extract insights from training attempts (algorithm 2), starting from those in the pool.
@@ -125,15 +122,14 @@ class ExpeL:
             StoreError: when the pool is read-only; no model is called.
         """
         pool.writable()
-        limit = self._max_chars
         if self.first:
             trajectories = [trajectory for trajectory in trajectories if not trajectory.meta.get("trial", 0)]
         if self.human:
-            self._add_human(pool, limit)
+            self._add_human(pool)
             return
-        calls = plan_calls(
+        calls = extraction.plan_calls(
             trajectories,
-            earlier=attempts_before(trajectories, pool) if self.same_task else (),
+            earlier=extraction.attempts_before(trajectories, pool) if self.same_task else (),
             chunk=self.chunk,
             seed=self.seed,
             compare=self.compare,
@@ -144,32 +140,34 @@ class ExpeL:
             cause = f"none of the {len(trajectories)} attempts succeeded" if trajectories else "no attempt was finished"
             log.warning("%s, so there is nothing to learn insights from", cause)
             pool.passed_over(f"{cause}, so there is nothing to learn insights from")
-        worked = (self.worked[0], "When {1}, {2}.".format(*self.worked)) if self.worked else None
-        room = self.room or room_for(self.llm, 2400)
-        extractor = Extractor(self.llm, self.about, self.structured, self.max_tokens, room, worked, limit)
-        book = _Book(pool)
-        unused: dict[str, str] = {}
+        extractor, book = extraction.Extractor(self), _Book(pool)
+        unused: dict[str, str] = {}  # why an attempt taught nothing
         taught: set[str] = set()
-        examples, barred = (*GOOD, *BAD, *(worked[1:] if worked else ())), _removed_words(pool)
+        examples = [*extraction.GOOD, *extraction.BAD, *filter(None, [self.worked_insight])]
+        barred = _removed_words(pool)
         for call in calls:
             crowded = len(book.items) + (self.full == "at") > self.max_insights
             parsed = _allowed(extractor.ask(call, book.items, crowded), examples, barred)
             full = len(book.items) >= self.max_insights + FULL
-            applied = apply(book.items, parsed.operations, full, self.cap, limit)
+            applied = apply(book.items, parsed.operations, full, self.cap, self.longest_insight)
             for problem in (*parsed.problems, *applied.problems):
                 log.info("insights from %s: %s", call, problem)
                 pool.passed_over(f"Insights from {call}: {problem}")
             book.take(call, applied)
-            why = next((problem for problem in parsed.problems if problem.startswith(TOO_LONG)), UNUSABLE)
-            unused |= {} if applied.done else dict.fromkeys(call.sources, why)
-            taught |= set(call.sources) if applied.done else set()
+            if applied.done:
+                taught.update(call.sources)
+            else:
+                why = next((problem for problem in parsed.problems if problem.startswith(TOO_LONG)), UNUSABLE)
+                unused |= dict.fromkeys(call.sources, why)
         if cut := said_of(extractor.cuts):
             pool.passed_over(cut)
         book.write(pool)
-        skip_unused(pool, trajectories, calls, {name: why for name, why in unused.items() if name not in taught})
+        unused = {name: why for name, why in unused.items() if name not in taught}
+        extraction.skip_unused(pool, trajectories, calls, unused)
 
-    def _add_human(self, pool: ExperiencePool, limit: int) -> None:
+    def _add_human(self, pool: ExperiencePool) -> None:
         """Add the insights that a person wrote, instead of the model's."""
+        limit = self.longest_insight
         known = {same_words(lesson.text) for lesson in pool.lessons("insight", status=None)}
         texts: dict[str, str] = {}
         for text in self.human:
@@ -196,17 +194,22 @@ class ExpeL:
             allowed = [lesson for lesson in known if excluded.isdisjoint(lesson.sources)]
             fitting = self._fitting(task, pool, allowed)
             insights = [lesson for lesson in allowed if lesson.id in fitting]
-        lines = [prompt_line(lesson.text, max(CAP, self._max_chars)) for lesson in insights]
+        lines = [prompt_line(lesson.text, max(CAP, self.longest_insight)) for lesson in insights]
         blocks = [Block.listing("Lessons from earlier tasks:", insights, lines)] if insights else []
-        examples = self._demonstrations(task, pool, progress)
+        examples = choose(self, task, pool, progress) if self.mode != "insights" else ()
         if self.tell and examples:
             blocks.append(case_block(examples))
         return Guidance(lessons=tuple(insights), demonstrations=examples, blocks=tuple(blocks))
 
     @property
-    def _max_chars(self) -> int:
+    def longest_insight(self) -> int:
         """The most characters of an insight."""
         return self.insight_chars or (LONG_TEXT if is_roomy(self.llm) else INSIGHT_CHARS)
+
+    @property
+    def worked_insight(self) -> str:
+        """The insight that the worked attempts should give; "" without them."""
+        return f"When {self.worked[1]}, {self.worked[2]}." if self.worked else ""
 
     def _fitting(self, task: Task, pool: ExperiencePool, insights: Sequence[Lesson]) -> set[str]:
         """The ids of the insights that fit into the room: those nearest to the task, else the most important."""
@@ -223,21 +226,6 @@ class ExpeL:
             ids.add(lesson.id)
         return ids
 
-    def _demonstrations(self, task: Task, pool: ExperiencePool, progress: Trajectory | None) -> tuple[Trajectory, ...]:
-        if self.mode == "insights":
-            return ()
-        chooser = Demonstrations(
-            k=self.k,
-            by=self.retrieve_by,
-            rerank=self.rerank,
-            manual=self.manual,
-            longest=self.demo_tokens,
-            seed=self.seed,
-            same_task=self.same_task,
-            first=self.first,
-        )
-        return chooser.choose(task, pool, progress)
-
 
 class _Book:
     """The insights during extraction: the list, the lessons behind it, and the changes to write."""
@@ -248,7 +236,7 @@ class _Book:
         self.lessons = {lesson.id: lesson for lesson in insights}
         self.changes: list[tuple[Literal["add", "update", "remove"], Lesson, str]] = []
 
-    def take(self, call: Call, applied: Applied) -> None:
+    def take(self, call: extraction.Call, applied: Applied) -> None:
         """Take the list after the operations of one reply."""
         kinds = {self.items[o.target - 1].id: o.kind for o in applied.done if o.target is not None}
         items = []
@@ -299,11 +287,11 @@ class _Book:
 def _allowed(parsed: Parsed, examples: Sequence[str], barred: set[str]) -> Parsed:
     """A reply's operations without those that repeat an example, or what a person removed."""
 
-    def is_refused(operation: Operation) -> bool:
-        repeats = any(holds_words(operation.text, example) for example in examples)
-        return repeats or same_words(operation.text) in barred
-
-    refused = [operation for operation in parsed.operations if is_refused(operation)]
+    refused = [
+        operation
+        for operation in parsed.operations
+        if same_words(operation.text) in barred or any(holds_words(operation.text, example) for example in examples)
+    ]
     reasons = (f"{operation}: it is an example, or a person removed it" for operation in refused)
     operations = tuple(operation for operation in parsed.operations if operation not in refused)
     return Parsed(operations, (*parsed.problems, *reasons))

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from seasoned.text import split_words, step_lines, tokens, transcript
 from seasoned.types import TEXT_REPEATS, Task, Trajectory
 
 if TYPE_CHECKING:
+    from seasoned.methods.expel import ExpeL
     from seasoned.pool import ExperiencePool
 
 RetrieveBy = Literal[
@@ -23,114 +23,83 @@ RetrieveBy = Literal[
 Rerank = Literal["none", "length", "thought", "task"]
 Aspect = Literal["task", "thought", "action", "step", "reflection"]
 
-BUFFER = 4
-"""Candidates for each demonstration that a re-ranker chooses from."""
+BUFFER = 4  # candidates for each demonstration that a re-ranker chooses from
 _THINKING = ("", "N/A")  # the action of a step in which the agent only thought
 
 
-@dataclass(frozen=True)
-class Demonstrations:
-    """Chooses successes of the pool, and of the worked examples, for a task.
+def choose(expel: ExpeL, task: Task, pool: ExperiencePool, progress: Trajectory | None) -> tuple[Trajectory, ...]:
+    """The demonstrations for a task, best first; those of its category come before all others.
 
-    Args:
-        k: the most to choose.
-        by: what must be similar. `task`: the texts of the tasks (as in the paper). `thought`, `action` and `step`: the
-            last one of the current attempt, and any one of the success. `reflection`: the latest reflection, and the
-            one before the success. `task-then-thought`: the task until there is a thought. `rotation`: by the kind of
-            the last step (a thought alone, an action alone, or both with the observation). While there is nothing else
-            to compare, tasks are compared. `random`: drawn with the seed and the task. `none`: no demonstrations.
-        rerank: how to reorder the best 4k: `length` (shortest first), `thought`, `task`, or not at all.
-        manual: worked examples, candidates like all others.
-        longest: the most tokens of a demonstration (a quarter of its characters); None: those of the longest worked
-            example, or no limit without one.
-        seed: for `random`.
-        same_task: whether to show attempts at the task itself: for recurring work, never in an evaluation.
-        first: whether to show only first attempts, and none that followed a failure.
+    They are successes of the pool and the worked examples. While there is nothing else to compare, tasks are compared.
+
+    Raises:
+        ConfigError: they are chosen by similarity, and the pool has no embedder.
     """
+    if expel.k <= 0 or expel.retrieve_by == "none":
+        return ()
+    candidates = _candidates(expel, task, pool)
+    if expel.retrieve_by == "random":
+        random.Random(f"demonstrations-{expel.seed}-{task.id}").shuffle(candidates)
+        scores = {}
+    else:
+        aspect, query = _query(expel.retrieve_by, task, pool, progress)
+        scores = _scores(pool, aspect, query, candidates)
 
-    k: int = 2
-    by: RetrieveBy = "task"
-    rerank: Rerank = "none"
-    manual: tuple[Trajectory, ...] = ()
-    longest: int | None = None
-    seed: int = 0
-    same_task: bool = False
-    first: bool = False
+    def other(candidate: Trajectory) -> bool:
+        return bool(task.category) and candidate.category != task.category
 
-    def choose(self, task: Task, pool: ExperiencePool, progress: Trajectory | None = None) -> tuple[Trajectory, ...]:
-        """The demonstrations for a task, best first; those of its category come before all others.
+    candidates.sort(key=lambda candidate: (other(candidate), -scores.get(candidate.id, 0.0)))
+    best = candidates[: BUFFER * expel.k]
+    reranked: dict[str, float] = {}
+    if expel.rerank == "length":
+        reranked = {candidate.id: -float(_size(candidate)) for candidate in best}
+    elif expel.rerank == "thought" and (thought := _last_thought(progress)):
+        reranked = _scores(pool, "thought", thought, best)
+    elif expel.rerank == "task":
+        reranked = _scores(pool, "task", task.text, best)
+    best.sort(key=lambda candidate: (other(candidate), -reranked.get(candidate.id, 0.0)))
+    return tuple(best[: expel.k])
 
-        Raises:
-            ConfigError: they are chosen by similarity, and the pool has no embedder.
-            ContractError, StoreError: as `ExperiencePool.nearest_trajectories`.
-        """
-        if self.k <= 0 or self.by == "none":
-            return ()
-        candidates = self._candidates(task, pool)
-        if self.by == "random":
-            random.Random(f"demonstrations-{self.seed}-{task.id}").shuffle(candidates)
-            scores = {}
-        else:
-            aspect, query = self._query(task, pool, progress)
-            scores = _scores(pool, aspect, query, candidates)
 
-        def other(candidate: Trajectory) -> bool:
-            return bool(task.category) and candidate.category != task.category
+def _candidates(expel: ExpeL, task: Task, pool: ExperiencePool) -> list[Trajectory]:
+    """One success for each task, the shortest (of equals the first), except those that are too long."""
+    limit = expel.demo_tokens
+    if limit is None and expel.manual:
+        limit = max(map(_size, expel.manual))
+    words = _words(task)
+    shortest: dict[str, tuple[int, Trajectory]] = {}
+    successes = pool.collected(_Attempts).successes
+    own = [each for each in successes if pool.tasks is None or each[1].task_id in pool.tasks]
+    for size, success in (*own, *((_size(each), each) for each in expel.manual)):
+        same_task = success.task_id == task.id or tuple(split_words(success.task)) == words
+        later = expel.first and success.meta.get("trial", 0)
+        if later or (same_task and not expel.same_task) or (limit is not None and size > limit):
+            continue
+        if success.task_id not in shortest or size < shortest[success.task_id][0]:
+            shortest[success.task_id] = (size, success)
+    # Sorted by task, since attempts are stored in the order in which the workers finished them.
+    return [shortest[task_id][1] for task_id in sorted(shortest)]
 
-        candidates.sort(key=lambda candidate: (other(candidate), -scores.get(candidate.id, 0.0)))
-        best = candidates[: BUFFER * self.k]
-        reranked = self._reranked(task, pool, progress, best)
-        best.sort(key=lambda candidate: (other(candidate), -reranked.get(candidate.id, 0.0)))
-        return tuple(best[: self.k])
 
-    def _candidates(self, task: Task, pool: ExperiencePool) -> list[Trajectory]:
-        """One success for each task, the shortest (of equals the first), except those that are too long."""
-        limit = self.longest
-        if limit is None and self.manual:
-            limit = max(map(_size, self.manual))
-        words = _words(task)
-        shortest: dict[str, tuple[int, Trajectory]] = {}
-        successes = pool.collected(_Attempts).successes
-        own = [each for each in successes if pool.tasks is None or each[1].task_id in pool.tasks]
-        for size, success in (*own, *((_size(each), each) for each in self.manual)):
-            same_task = success.task_id == task.id or tuple(split_words(success.task)) == words
-            later = self.first and success.meta.get("trial", 0)
-            if later or (same_task and not self.same_task) or (limit is not None and size > limit):
-                continue
-            if success.task_id not in shortest or size < shortest[success.task_id][0]:
-                shortest[success.task_id] = (size, success)
-        # Sorted by task, since attempts are stored in the order in which the workers finished them.
-        return [shortest[task_id][1] for task_id in sorted(shortest)]
-
-    def _query(self, task: Task, pool: ExperiencePool, progress: Trajectory | None) -> tuple[Aspect, str]:
-        """The aspect to compare, and the text to compare it with."""
-        if progress is None or (self.by != "reflection" and not progress.steps):
-            return "task", task.text
-        aspect = "thought" if self.by == "task-then-thought" else self.by
-        if aspect == "reflection":
-            lessons = [pool.store.get_lesson(lesson_id) for lesson_id in progress.lesson_ids]
-            plans = [lesson.text for lesson in lessons if lesson is not None and lesson.kind == "reflection"]
-            return ("reflection", plans[-1]) if plans and plans[-1] else ("task", task.text)
-        last = progress.steps[-1]
-        if aspect == "rotation":
-            aspect = "thought" if last.action in _THINKING else "step" if last.thought else "action"
-        if aspect == "thought" and (thought := _last_thought(progress)):
-            return "thought", thought
-        if aspect in ("thought", "action") and last.action:  # an agent limited to commands has no thoughts
-            return "action", last.action
-        if aspect == "step" and (lines := step_lines(last)):
-            return "step", "\n".join(lines)
+def _query(by: RetrieveBy, task: Task, pool: ExperiencePool, progress: Trajectory | None) -> tuple[Aspect, str]:
+    """The aspect to compare, and the text to compare it with."""
+    if progress is None or (by != "reflection" and not progress.steps):
         return "task", task.text
-
-    def _reranked(
-        self, task: Task, pool: ExperiencePool, progress: Trajectory | None, best: Sequence[Trajectory]
-    ) -> dict[str, float]:
-        """The re-ranker's scores; empty if the order stays."""
-        if self.rerank == "length":
-            return {candidate.id: -float(_size(candidate)) for candidate in best}
-        if self.rerank == "thought" and (thought := _last_thought(progress)):
-            return _scores(pool, "thought", thought, best)
-        return _scores(pool, "task", task.text, best) if self.rerank == "task" else {}
+    if by == "reflection":
+        lessons = [pool.store.get_lesson(lesson_id) for lesson_id in progress.lesson_ids]
+        plans = [lesson.text for lesson in lessons if lesson is not None and lesson.kind == "reflection"]
+        return ("reflection", plans[-1]) if plans and plans[-1] else ("task", task.text)
+    last = progress.steps[-1]
+    aspect = "thought" if by == "task-then-thought" else by
+    if by == "rotation":
+        aspect = "thought" if last.action in _THINKING else "step" if last.thought else "action"
+    if aspect == "thought" and (thought := _last_thought(progress)):
+        return "thought", thought
+    if aspect in ("thought", "action") and last.action:  # an agent limited to commands has no thoughts
+        return "action", last.action
+    if aspect == "step" and (lines := step_lines(last)):
+        return "step", "\n".join(lines)
+    return "task", task.text
 
 
 def attempts_at(task: Task, pool: ExperiencePool) -> set[str]:

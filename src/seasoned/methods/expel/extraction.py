@@ -9,21 +9,21 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from seasoned.asking import Prompt, ask
 from seasoned.errors import ConfigError, ContextLengthError
-from seasoned.llm.window import MEASURED, Cuts
+from seasoned.llm.window import MEASURED, Cuts, room_for
 from seasoned.methods.attempts import NO_OUTCOME, TOO_LONG
-from seasoned.protocols import LLM
 from seasoned.replies.commands import RIGHT, WRONG, right_answer
-from seasoned.replies.operations import INSIGHT_CHARS, MOST, Item, Parsed, operations_schema, read_operations
+from seasoned.replies.operations import MOST, Item, Parsed, operations_schema, read_operations
 from seasoned.text import CAP, TOKEN, prompt_line, render_prompt, transcript
 from seasoned.types import Message, Trajectory
 
 if TYPE_CHECKING:
+    from seasoned.methods.expel import ExpeL
     from seasoned.pool import ExperiencePool
 
 GOOD = (
@@ -56,72 +56,57 @@ class Call:
         return tuple(dict.fromkeys(attempt.id for attempt in self.attempts))
 
 
-@dataclass
 class Extractor:
-    """Asks a model to revise a list of insights after seeing some attempts; see `ExpeL` for its settings.
+    """Asks the model of an `ExpeL` to revise a list of insights after seeing some attempts.
 
-    `structured` asks for JSON, and for lines only if the model fails to write it. `room` is in tokens (a quarter of the
-    characters) and shrinks if a prompt was too long; `longest` is in characters of an insight. `worked` are attempts
-    for `worked_pair`, and the insight they should give; they are shown as an earlier exchange, since a small model
-    copies what is merely quoted. `cuts` collects what was left out of the prompts.
+    `room` is in tokens (a quarter of the characters) and shrinks if a prompt was too long. `cuts` collects what was
+    left out of the prompts.
     """
 
-    llm: LLM
-    about: str = ""
-    structured: bool = True
-    max_tokens: int = 400
-    room: int = 2400
-    worked: tuple[Sequence[Trajectory], str] | None = None
-    longest: int = INSIGHT_CHARS
-    cuts: Cuts = field(default_factory=list)
+    def __init__(self, expel: ExpeL) -> None:
+        self.expel = expel
+        self.room = expel.room or room_for(expel.llm, 2400)
+        self.cuts: Cuts = []
 
     def ask(self, call: Call, insights: Sequence[Item], crowded: bool) -> Parsed:
         """Make one call; if the list is `crowded`, the model is asked to remove some insights first.
 
-        There are no operations if the attempts are too long for the model, however they are shortened.
-
-        Raises:
-            LLMError: whatever the model raises, except ParseError and ContextLengthError.
+        There are no operations if the attempts are too long for the model, however they are shortened. Raises any other
+        LLMError of the model except ParseError.
         """
-        answer_lines = self._prompt(call, insights, crowded, structured=False)
+        structured, longest = self.expel.structured, self.expel.longest_insight
+        lines = self._prompt(call, insights, crowded, structured=False)
         try:
             answer = ask(
-                self.llm,
-                self._prompt(call, insights, crowded, structured=True) if self.structured else answer_lines,
+                self.expel.llm,
+                self._prompt(call, insights, crowded, structured=True) if structured else lines,
                 self.room,
-                schema=operations_schema(len(insights), self.longest) if self.structured else None,
-                lines=answer_lines,
-                max_tokens=self.max_tokens,
+                schema=operations_schema(len(insights), longest) if structured else None,
+                lines=lines,
+                max_tokens=self.expel.max_tokens,
             )
         except ContextLengthError as error:
             return Parsed((), (f"{TOO_LONG}: {error}",))
         self.room = answer.room
         self.cuts.append((_size(call, None), _size(call, answer.room)))
-        parsed = read_operations(answer.value, insights, self.longest)
+        parsed = read_operations(answer.value, insights, longest)
         if answer.problem:
             parsed = replace(parsed, problems=(f"asked for lines instead of JSON: {answer.problem}", *parsed.problems))
         return parsed
 
     def _prompt(self, call: Call, insights: Sequence[Item], crowded: bool, *, structured: bool) -> Prompt:
-        system = render_prompt(
-            "seasoned.methods",
-            "expel_system.j2",
-            about=prompt_line(self.about, 1000),
-            good=GOOD,
-            bad=BAD,
-            most=MOST,
-            structured=structured,
-            worked=self.worked is not None,
-        )
+        worked, insight = self.expel.worked, self.expel.worked_insight
+        values = {"about": prompt_line(self.expel.about, 1000), "good": GOOD, "bad": BAD, "most": MOST}
+        values |= {"structured": structured, "worked": worked is not None}
+        system = render_prompt("seasoned.methods", "expel_system.j2", **values)
 
         def messages(room: int) -> list[Message]:
             before: list[Message] = [{"role": "system", "content": system}]
-            if self.worked is not None:
-                attempts, insight = self.worked
+            if worked is not None:
                 added = [{"operation": "ADD", "number": 0, "text": insight}]
                 reply = json.dumps(added, ensure_ascii=False) if structured else f"ADD: {insight}"
                 before += [
-                    {"role": "user", "content": _case(worked_pair(attempts), (), False, room)},
+                    {"role": "user", "content": _case(worked_pair(worked[0]), (), False, room)},
                     {"role": "assistant", "content": reply},
                 ]
             return [*before, {"role": "user", "content": _case(call, insights, crowded, room)}]
@@ -220,11 +205,7 @@ def corrected(failure: Trajectory) -> Trajectory | None:
 
 
 def worked_pair(attempts: Sequence[Trajectory]) -> Call:
-    """A worked failure with the success at the same task, or with its own correction.
-
-    Raises:
-        ConfigError: the attempts contain no such pair.
-    """
+    """A worked failure with the success at the same task, or its own correction. Raises ConfigError without a pair."""
     calls = plan_calls(attempts, chunk=1, seed=0, successes=False)
     if not calls:
         raise ConfigError(

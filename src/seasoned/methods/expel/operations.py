@@ -64,7 +64,12 @@ def apply(
             items[place] = replace(old, text=text, count=old.count + 1.0)
         applied.append(operation)
     ordered = sorted((item for item in items if item is not None), key=lambda item: -item.count)
-    return _capped(ordered, cap, applied, problems)
+    excess = 0 if cap is None else max(len(ordered) - cap, 0)
+    places = [place for place, item in enumerate(ordered) if not item.pinned]
+    dropped = places[max(len(places) - excess, 0) :]
+    problems += [f"over the cap of {cap} insights, so this one is dropped: {ordered[place].text}" for place in dropped]
+    remaining = (item for place, item in enumerate(ordered) if place not in dropped)
+    return Applied(tuple(remaining), tuple(applied), tuple(problems))
 
 
 def _choose(insights: Sequence[Item], operations: Sequence[Operation]) -> tuple[list[Operation], list[str]]:
@@ -98,14 +103,3 @@ def _objection(operation: Operation, insights: Sequence[Item], targets: set[int]
     if insights[operation.target - 1].pinned:
         return "the insight is pinned"
     return "the reply has an operation on that insight already" if operation.target in targets else ""
-
-
-def _capped(insights: list[Item], cap: int | None, applied: list[Operation], problems: list[str]) -> Applied:
-    excess = 0 if cap is None else max(len(insights) - cap, 0)
-    places = [place for place, item in enumerate(insights) if not item.pinned]
-    dropped = set(places[max(len(places) - excess, 0) :])
-    cuts = (
-        f"over the cap of {cap} insights, so this one is dropped: {insights[place].text}" for place in sorted(dropped)
-    )
-    remaining = tuple(item for place, item in enumerate(insights) if place not in dropped)
-    return Applied(remaining, tuple(applied), (*problems, *cuts))

@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import difflib
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence, Set
 from contextlib import closing
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from seasoned.methods.facts.explore import Exploration, find_usages, texts_in
 from seasoned.methods.facts.fact import Fact, fact_of, harvest, lesson_of, read_doctests, read_pytest, run_fact
@@ -32,6 +33,13 @@ STALE = "it no longer holds"
 _USAGE_CALLS = 6  # successful calls of a function whose usage is explored
 _MEND_CHARS = 160  # of a changed line
 _WORD = re.compile(r"[A-Za-z_]\w{0,80}")
+
+
+class Found(NamedTuple):
+    """A fact, and the ids of the attempts that it comes from."""
+
+    fact: Fact
+    sources: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -73,21 +81,19 @@ class Facts:
 
     def learn(self, trajectories: Sequence[Trajectory], pool: ExperiencePool) -> None:
         """Explore the library if it is new, and store the facts of these attempts."""
-        facts: list[tuple[Fact, tuple[str, ...]]] = []
-        sandbox = self.open(_version_of(trajectories))
-        if sandbox is None:
-            facts = [(fact, (t.id,)) for t in trajectories for fact in harvest(t)]
-        else:
+        facts = harvested = [Found(fact, (t.id,)) for t in trajectories for fact in harvest(t)]
+        sandbox = self.open(next((fact.version for fact, _ in reversed(harvested) if fact.version), ""))
+        if sandbox is not None:
             with closing(sandbox):
+                facts, tasks = [], [t.task for t in trajectories]
                 if any(_is_older(lesson, sandbox) for lesson in pool.lessons("fact")):
                     self._verified(sandbox, pool)
                 if self.explore > 0 and not _explored(pool, sandbox):
-                    hints, seeds = [t.task for t in trajectories], [f.call for t in trajectories for f in harvest(t)]
-                    exploring = Exploration(sandbox, self.llm, self.explore, self.calls, hints, seeds)
-                    facts += [(fact, ()) for fact in exploring.run()]
-                traced = [(fact, (t.id,)) for t in trajectories for fact in harvest(t) if _is_of(fact, sandbox)]
-                facts += _agreed(sandbox, traced)
-                facts += _used(sandbox, facts, texts_in(t.task for t in trajectories))
+                    calls = [fact.call for fact, _ in harvested]
+                    exploring = Exploration(sandbox, self.llm, self.explore, self.calls, hints=tasks, seeds=calls)
+                    facts += [Found(fact) for fact in exploring.run()]
+                facts += _agreed(sandbox, [found for found in harvested if _is_of(found.fact, sandbox)])
+                facts += _used(sandbox, facts, texts_in(tasks))
         self._keep(facts, pool)
         _add_mends(trajectories, pool)
 
@@ -114,8 +120,7 @@ class Facts:
     def verify(self, pool: ExperiencePool) -> Checked:
         """Run the facts of a pool again; one that no longer holds is disabled, and its new result becomes a fact.
 
-        Raises:
-            ConfigError: the library cannot be imported, or no sandbox works.
+        Raises ConfigError if the library cannot be imported, or no sandbox works.
         """
         sandbox = self.open()
         if sandbox is None:
@@ -161,15 +166,13 @@ class Facts:
         if sandbox is not None:
             with closing(sandbox):
                 facts = [now for fact in facts if fact.runs and (now := run_fact(sandbox, fact.same))]
-        self._keep(((fact, ()) for fact in facts), pool)
+        self._keep(map(Found, facts), pool)
         return [lesson for lesson in pool.lessons("fact") if lesson.id not in before]
 
-    def _keep(self, facts: Iterable[tuple[Fact, tuple[str, ...]]], pool: ExperiencePool) -> None:
+    def _keep(self, facts: Iterable[Found], pool: ExperiencePool) -> None:
         """Store facts: each once, few for one function, and the newest outcome of a call."""
         stored = {fact_of(lesson).same: lesson for lesson in pool.lessons("fact", status=None)}
-        counts: dict[str, int] = {}
-        for lesson in stored.values():
-            counts[lesson.key] = counts.get(lesson.key, 0) + (lesson.status == "active")
+        counts = Counter(lesson.key for lesson in stored.values() if lesson.status == "active")
         fresh: dict[tuple[str, ...], Lesson] = {}
         for fact, sources in facts:
             old = stored.get(fact.same)
@@ -178,12 +181,9 @@ class Facts:
                     if fact_of(old).outcome == fact.outcome:
                         continue
                     _put_aside(old, fact.outcome, fact.version, pool)
-            elif old is not None or (
-                fact.same not in fresh and counts.get(fact.function, 0) >= self.keep and not fact.usage
-            ):
+            elif old is not None or (fact.same not in fresh and counts[fact.function] >= self.keep and not fact.usage):
                 continue
-            if fact.same not in fresh:
-                counts[fact.function] = counts.get(fact.function, 0) + 1
+            counts[fact.function] += fact.same not in fresh
             fresh[fact.same] = lesson_of(fact, sources)
         pool.add(list(fresh.values()), why="a call and what it gave")
 
@@ -252,12 +252,6 @@ def _mends(lessons: Sequence[Lesson]) -> dict[str, list[Lesson]]:
     return book
 
 
-def _version_of(trajectories: Sequence[Trajectory]) -> str:
-    """The version of the library that the last attempt used."""
-    facts = (fact for trajectory in reversed(trajectories) for fact in harvest(trajectory) if fact.version)
-    return next((fact.version for fact in facts), "")
-
-
 def _is_older(lesson: Lesson, sandbox: Sandbox) -> bool:
     """Whether a fact of this library comes from another version of it."""
     data = lesson.data
@@ -277,28 +271,24 @@ def _is_of(fact: Fact, sandbox: Sandbox) -> bool:
     return fact.library in ("", sandbox.library.name) and (not fact.version or fact.version == sandbox.version)
 
 
-def _agreed(sandbox: Sandbox, facts: Sequence[tuple[Fact, tuple[str, ...]]]) -> list[tuple[Fact, tuple[str, ...]]]:
-    """The facts that give the same result when run again."""
-    agreed, seen = [], dict[tuple[str, ...], bool]()
-    for fact, sources in facts:
+def _agreed(sandbox: Sandbox, facts: Sequence[Found]) -> list[Found]:
+    """The facts that give the same result when run again, each run once."""
+    seen: dict[tuple[str, ...], bool] = {}
+    for fact, _ in facts:
         if fact.same not in seen:
             now = run_fact(sandbox, fact.same) if fact.runs else None
             seen[fact.same] = now is not None and now.outcome == fact.outcome
-        if seen[fact.same]:
-            agreed.append((fact, sources))
-    return agreed
+    return [found for found in facts if seen[found.fact.same]]
 
 
-def _used(
-    sandbox: Sandbox, facts: Sequence[tuple[Fact, tuple[str, ...]]], texts: Sequence[str]
-) -> list[tuple[Fact, tuple[str, ...]]]:
+def _used(sandbox: Sandbox, facts: Sequence[Found], texts: Sequence[str]) -> list[Found]:
     """Facts on how functions are used, from some successful calls of each."""
     successes: dict[str, list[Fact]] = {}
     for fact, _ in facts:
         of_function = successes.setdefault(fact.function, [])
         if not fact.error and len(of_function) < _USAGE_CALLS and fact not in of_function:
             of_function.append(fact)
-    return [(usage, ()) for each in successes.values() for usage in find_usages(sandbox, each, texts)]
+    return [Found(usage) for each in successes.values() for usage in find_usages(sandbox, each, texts)]
 
 
 def _put_aside(lesson: Lesson, instead: str, version: str, pool: ExperiencePool) -> None:

@@ -12,22 +12,14 @@ import ast
 import itertools
 import re
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 
 from seasoned.errors import ConfigError, ContextLengthError
-from seasoned.methods.facts.fact import Fact, called, is_call, make_fact, of_value, run_fact
-from seasoned.methods.facts.usage import (
-    arguments_made,
-    in_units,
-    is_number,
-    is_whole,
-    results_taken,
-    texts_made,
-    with_many,
-)
+from seasoned.methods.facts import usage
+from seasoned.methods.facts.fact import Fact, called, make_fact, of_value, run_fact
 from seasoned.protocols import LLM
 from seasoned.sandbox import Public, Sandbox
 from seasoned.text import LIMIT, prompt_line, render_prompt
@@ -41,6 +33,7 @@ _MAX_TEXT = 40  # characters of a text whose numbers are changed
 _MAX_WORD = 12  # characters of a word that means yes or no
 _ROUNDS = 2  # rounds of asking the model
 _VALUES: tuple[object, ...] = (3, 12, 300, "3", [3], [2, 3], (0, 3), (2, 3), "a", 0.5, None)
+_INTEGER = re.compile(r"(?<!\d)\d{1,6}(?!\d)")
 _LITERAL = re.compile(r"\([^()]{1,60}\)|\[[^\[\]]{1,60}\]|'[^'\n]{1,60}'|\"[^\"\n]{1,60}\"|-?\b\d+(?:\.\d+)?\b")
 
 
@@ -68,7 +61,7 @@ class Exploration:
             if time.monotonic() < end:
                 self._vary(each)
         for _ in range(_ROUNDS):
-            without_result = [each for each in public if not self._successes(each.name)]
+            without_result = [each for each in public if not self._facts(each.name, failed=False)]
             if without_result and self.llm is not None and time.monotonic() < end:
                 self._ask(without_result, self.llm)
         for owner in (each for each in self.sandbox.public if each.is_class):
@@ -85,14 +78,10 @@ class Exploration:
             if counts[kind] <= most:
                 yield fact
 
-    def _facts_of(self, name: str) -> list[Fact]:
-        return [fact for fact in self.tried.values() if fact is not None and fact.function == name]
-
-    def _successes(self, name: str) -> list[Fact]:
-        return [fact for fact in self._facts_of(name) if not fact.error]
-
-    def _failures(self, name: str) -> list[Fact]:
-        return [fact for fact in self._facts_of(name) if fact.error]
+    def _facts(self, name: str, *, failed: bool) -> list[Fact]:
+        """The results of a function so far, or its failures."""
+        facts = (fact for fact in self.tried.values() if fact is not None and fact.function == name)
+        return [fact for fact in facts if bool(fact.error) is failed]
 
     def _ask(self, functions: Sequence[Public], llm: LLM) -> None:
         """Let the model propose calls of these functions, a few at a time; it sees the errors so far."""
@@ -103,7 +92,7 @@ class Exploration:
                 "facts_explore.j2",
                 library=self.sandbox.library.name,
                 functions=[(f"{each.name}{each.signature}", prompt_line(each.says, 120)) for each in group],
-                errors=[fact.text for each in group for fact in self._failures(each.name)[:3]],
+                errors=[fact.text for each in group for fact in self._facts(each.name, failed=True)[:3]],
             )
             with suppress(ContextLengthError, ConfigError):  # a memory may have no model
                 reply = llm.chat([{"role": "user", "content": prompt}], max_tokens=48 * len(group))
@@ -128,15 +117,15 @@ class Exploration:
         name, default_calls = function.name, self._default_calls(function)
         self._try([call] for call in self.seeds if called(call) == name)
         for _ in range(_TRIES // _BATCH):
-            if len(self._successes(name)) >= _ENOUGH:
+            if len(self._facts(name, failed=False)) >= _ENOUGH:
                 break
-            failures = self._failures(name)
+            failures = self._facts(name, failed=True)
             candidates = [f"{name}({text})" for fact in failures for text in literals(fact.error.partition(":")[2])]
             candidates += [other for fact in failures[:6] for other in variations(fact.call)]
             new = [call for call in dict.fromkeys(candidates) if (call,) not in self.tried][: _BATCH // 2]
             # Values that an error names are the best, so try only a few others before the first error.
             self._try([call] for call in [*new, *itertools.islice(default_calls, _BATCH - len(new) if new else 2)])
-        for fact in self._successes(name)[:3]:
+        for fact in self._facts(name, failed=False)[:3]:
             self._try([call] for call in (*with_other_numbers(fact.call), *with_other_texts(fact.call, self._texts)))
 
     @cached_property
@@ -175,30 +164,31 @@ class Exploration:
 
 def find_usages(sandbox: Sandbox, facts: Sequence[Fact], texts: Sequence[str]) -> list[Fact]:
     """Facts that show how the functions are used: how to make an argument and how to unpack a result."""
-    recipes, usages = texts_made(texts), list[Fact]()
+    recipes, usages = usage.texts_made(texts), list[Fact]()
     words = {fact.value: fact for fact in facts if fact.value[:1] in "'\"" and len(fact.value) <= _MAX_WORD}
     # A numeric text counts as a number only if the function returns no other texts.
-    numbers = all(is_number(fact.value) for fact in facts if fact.value[:1] in "'\"")
+    numbers = all(usage.is_number(fact.value) for fact in facts if fact.value[:1] in "'\"")
     if len(words) == 2 and len(facts) > 2:
         compared = (_usage(sandbox, each, f"{each.call} == {each.value}") for each in words.values())
-        usages += [usage for usage in compared if usage is not None and usage.value == "True"]
+        usages += [shown for shown in compared if shown is not None and shown.value == "True"]
         facts = ()
     for fact in facts:
-        if fact.error or fact.setup or not is_call(fact.call):
+        if fact.error or fact.setup or not called(fact.call):
             continue
         calls = [fact.call]
-        for other in arguments_made(fact.call, recipes):
-            many = with_many(other)
+        for other in usage.arguments_made(fact.call, recipes):
+            many = usage.with_many(other)
             if _value(sandbox, other) == fact.value and (not many or _value(sandbox, many)):
                 calls = [other]
                 break
-        unit_calls = [call for call in in_units(fact.call) if is_whole(call, _value(sandbox, call))]
+        unit_calls = [call for call in usage.in_units(fact.call) if usage.is_whole(call, _value(sandbox, call))]
+        whole = unit_calls or (usage.is_number(fact.value) and not numbers)
         for call in unit_calls[:1] or calls:
-            taken = [] if unit_calls or (is_number(fact.value) and not numbers) else results_taken(call, fact.value)
+            taken = [] if whole else usage.results_taken(call, fact.value)
             expression = (taken or [call])[0]
-            usage = _usage(sandbox, fact, expression) if expression != fact.call else None
-            if usage is not None:
-                usages.append(usage)
+            shown = _usage(sandbox, fact, expression) if expression != fact.call else None
+            if shown is not None:
+                usages.append(shown)
     return usages
 
 
@@ -223,7 +213,7 @@ def read_calls(text: str, names: Iterable[str]) -> list[list[str]]:
         if match is None or match[1] not in allowed:
             continue
         call = stripped[match.start(1) :].partition(" #")[0].strip().rstrip(";,")
-        if is_call(call) and _is_literal(call):
+        if called(call) and _is_literal(call):
             calls.append([call])
     return calls
 
@@ -296,26 +286,20 @@ def variations(call: str) -> list[str]:
     return [each for each in dict.fromkeys(calls) if each != call]
 
 
-class _Numbers(ast.NodeTransformer):
-    def __init__(self, change: int) -> None:
-        self.change = change
-
-    def visit_Constant(self, node: ast.Constant) -> ast.Constant:
-        if type(node.value) is int:
-            return ast.Constant(self.changed(node.value))
-        if isinstance(node.value, str) and len(node.value) <= _MAX_TEXT:
-            number = re.compile(r"(?<!\d)\d{1,6}(?!\d)")
-            return ast.Constant(number.sub(lambda match: str(self.changed(int(match[0]))), node.value))
-        return node
-
-    def changed(self, number: int) -> int:
-        return number * self.change if self.change > 1 else number + 1
-
-
 def with_other_numbers(call: str) -> list[str]:
-    """The call with all its integers plus one, times ten, and times a hundred."""
-    calls = [ast.unparse(_Numbers(change).visit(ast.parse(call, mode="eval"))) for change in (1, 10, 100)]
+    """The call with all its integers, also those in short texts, plus one, times ten, and times a hundred."""
+    calls = [_with_numbers(call, change) for change in (lambda n: n + 1, lambda n: n * 10, lambda n: n * 100)]
     return [each for each in dict.fromkeys(calls) if each != call]
+
+
+def _with_numbers(call: str, change: Callable[[int], int]) -> str:
+    tree = ast.parse(call, mode="eval")
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and type(node.value) is int:
+            node.value = change(node.value)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and len(node.value) <= _MAX_TEXT:
+            node.value = _INTEGER.sub(lambda match: str(change(int(match[0]))), node.value)
+    return ast.unparse(tree)
 
 
 def with_other_texts(call: str, texts: Sequence[str]) -> list[str]:

@@ -10,7 +10,7 @@ import ast
 import builtins
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from seasoned.sandbox import Sandbox, Value
@@ -18,14 +18,14 @@ from seasoned.text import LIMIT, clean
 from seasoned.trust import mask
 from seasoned.types import Lesson, Trajectory
 
-MAX_CHARS = 300
-"""Characters of a call and of its outcome; a longer call is not a fact, a longer outcome is shortened."""
+MAX_CHARS = 300  # characters of a call and of its outcome; a longer call is not a fact, a longer outcome is shortened
 
 _MAX_SETUP = 6  # lines before the call
 _ADDRESS = re.compile(r"\b0x[0-9a-fA-F]{4,}\b")
 _MASKED = re.compile(r"\[masked:|0x\.\.")
 _PROMPT = re.compile(r"^[ \t]*>>> ?(.*)$")
 _CONTINUATION = re.compile(r"^[ \t]*\.\.\. ?(.*)$")
+_ROOT = re.compile(r"([A-Za-z_]\w{0,60})\s*(?:=|\.)")  # the name that a line assigns to, or whose method it calls
 _BUILTINS = frozenset(vars(builtins))
 _WHERE = re.compile(r"^E?[ \t]*\+[ \t]+where (.{1,300}) = ((?:[A-Za-z_]\w{0,60}\.){0,4}[A-Za-z_]\w{0,60}\(.{0,300}\))$")
 _RAISED = re.compile(r"^[A-Za-z_][\w.]{0,80}(?:Error|Exception|Exit|Interrupt|Warning)(?::.*)?$")
@@ -52,8 +52,7 @@ class Fact:
     @property
     def text(self) -> str:
         """The fact as doctest lines."""
-        lines = [f">>> {line}" for line in (*self.setup, self.call)]
-        return "\n".join([*lines, self.outcome])
+        return "\n".join([*(f">>> {line}" for line in self.same), self.outcome])
 
     @property
     def same(self) -> tuple[str, ...]:
@@ -73,7 +72,7 @@ def make_fact(row: Mapping[str, Any]) -> Fact | None:
     texts = [call, value, error, *(setup if isinstance(setup, list | tuple) else [None])]
     if not all(isinstance(text, str) for text in texts) or not isinstance(call, str) or not (value or error):
         return None
-    if len(setup) > _MAX_SETUP or any(len(line) > MAX_CHARS for line in (call, *setup)) or not is_call(call):
+    if len(setup) > _MAX_SETUP or any(len(line) > MAX_CHARS for line in (call, *setup)) or not called(call):
         return None
     function = row.get("function")
     return Fact(
@@ -86,11 +85,6 @@ def make_fact(row: Mapping[str, Any]) -> Fact | None:
         version=str(row.get("library_version") or ""),
         usage=row.get("usage") is True,
     )
-
-
-def is_call(text: str) -> bool:
-    """Whether a text is an expression that calls a named function or method."""
-    return bool(called(text))
 
 
 def called(call: str) -> str:
@@ -141,9 +135,10 @@ def read_doctests(text: str) -> list[Fact]:
             printed.append(lines[place].strip())
             place += 1
         statement = "\n".join(source).strip()
-        if printed and is_call(statement):
+        if printed and called(statement):
             error = printed[-1] if printed[0].startswith("Traceback") or _RAISED.match(printed[-1]) else ""
-            setup = [line for line in before if _root(line) in re.findall(r"[A-Za-z_]\w*", statement)][-_MAX_SETUP:]
+            names = re.findall(r"[A-Za-z_]\w*", statement)
+            setup = [line for line in before if (root := _ROOT.match(line)) and root[1] in names][-_MAX_SETUP:]
             row = {"call": statement, "value": "" if error else " ".join(printed), "error": error, "setup": setup}
             if fact := make_fact({**row, "function": function_of([*setup, statement])}):
                 facts.append(fact)
@@ -210,30 +205,9 @@ def fact_of(lesson: Lesson) -> Fact:
 
 def lesson_of(fact: Fact, sources: Sequence[str] = ()) -> Lesson:
     """A lesson with this fact."""
-    data = {
-        "function": fact.function,
-        "setup": list(fact.setup),
-        "call": fact.call,
-        "value": fact.value,
-        "error": fact.error,
-        "library": fact.library,
-        "version": fact.version,
-        "usage": fact.usage,
-    }
-    return Lesson(
-        kind="fact",
-        key=fact.function[:120],
-        text=fact.text,
-        method="facts",
-        sources=tuple(dict.fromkeys(sources)),
-        data=data,
-    )
-
-
-def _root(line: str) -> str:
-    """The name that a line assigns to, or whose method it calls; " " if it does neither."""
-    name = re.match(r"([A-Za-z_]\w{0,60})\s*(?:=|\.)", line)
-    return name[1] if name else " "
+    data = {**asdict(fact), "setup": list(fact.setup)}
+    unique = tuple(dict.fromkeys(sources))
+    return Lesson(kind="fact", key=fact.function[:120], text=fact.text, method="facts", sources=unique, data=data)
 
 
 def _short(text: str) -> str:

@@ -13,8 +13,7 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 
-UNITS = (10, 12, 24, 60, 100, 1000, 3600)
-"""Common numbers of parts in a unit."""
+UNITS = (10, 12, 24, 60, 100, 1000, 3600)  # common numbers of parts in a unit
 
 MANY = (4, 7, 2, 9, 1)
 """Numbers for a longer list than the one that a call had."""
