@@ -31,15 +31,12 @@ from seasoned.cli.shared import (
 )
 from seasoned.errors import ConfigError
 from seasoned.text import one_line
+from seasoned.types import Trajectory
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from seasoned.memory import Learned
-    from seasoned.memory.auto import ToLearn
     from seasoned.memory.holdout import EffectReport
     from seasoned.store.pages import AttemptLine
-    from seasoned.types import Trajectory
 _ENDED = {True: "solved", False: "not solved", None: "unknown"}
 _MAX_SHOWN = 20  # learned lessons
 
@@ -103,7 +100,7 @@ def attempt_lines(trajectory: Trajectory, prompts: bool) -> list[str]:
     """An attempt as lines for `tell`; shows steps unless prompts are wanted and messages were kept."""
     from seasoned.traces.conversation import said
 
-    outcome, meta = trajectory.outcome, trajectory.meta
+    outcome, meta, usage = trajectory.outcome, trajectory.meta, trajectory.usage
     lines = [f"{trajectory.id}  {trajectory.task_id}  {trajectory.agent}  {meta.get('condition', '')}".rstrip()]
     if flags := meta.get("flags"):
         lines.append(f"flagged  its text {'; it '.join(map(str, flags))}; lessons from it are quarantined")
@@ -119,8 +116,7 @@ def attempt_lines(trajectory: Trajectory, prompts: bool) -> list[str]:
         for number, step in enumerate(trajectory.steps, 1):
             lines += ["", *([f"   Thought {number}: {step.thought}"] if step.thought else [])]
             lines += [f"    Action {number}: {step.action}", f"    {step.observation}"]
-    solved = {True: "solved", False: "not solved", None: "outcome unknown"}[outcome.success]
-    usage = trajectory.usage
+    solved = "outcome unknown" if outcome.success is None else _ENDED[outcome.success]
     spent = f"{usage.prompt_tokens:,} tokens in, {usage.completion_tokens:,} out"
     ended = f"{solved} ({outcome.reason}) after {many(len(trajectory.steps), 'step')}; {spent}. {outcome.detail}"
     return [*lines, "", ended.rstrip()]
@@ -159,21 +155,18 @@ def learn(
     lines += [f"{many(count, 'attempt')} taught nothing yet: {why}." for why, count in waiting.items()]
     if before.calls and not before.model:
         lines.append("This needs a model: --llm local, or the name of a server's model.")
-    show(as_json, {"namespace": namespace, "method": method, **_plain(before, learned, waiting)}, lines)
-
-
-def _plain(before: ToLearn, learned: Learned | None, waiting: Mapping[str, int]) -> dict[str, object]:
     estimate = {**asdict(before), "spent_today": before.spent_today.model_dump()}
-    estimate.pop("waiting")
-    plain: dict[str, object] = {"estimate": estimate, "waiting": waiting}
-    if learned is None:
-        return plain
-    names = ("id", "kind", "key", "text", "status")
+    del estimate["waiting"]
+    plain = {"namespace": namespace, "method": method, "estimate": estimate, "waiting": waiting}
+    show(as_json, {**plain, **_learned_plain(learned)} if learned else plain, lines)
+
+
+def _learned_plain(learned: Learned) -> dict[str, object]:
+    names = {"id", "kind", "key", "text", "status"}
     return {
-        **plain,
         "attempts": learned.trajectories,
         "equal": learned.equal,
-        "lessons": [{name: getattr(lesson, name) for name in names} for lesson in learned.lessons],
+        "lessons": [lesson.model_dump(mode="json", include=names) for lesson in learned.lessons],
         "skipped": learned.skipped,
         "usage": learned.usage.model_dump(),
     }
