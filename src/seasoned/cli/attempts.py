@@ -6,7 +6,6 @@ called and nothing is written; a verdict is signed by "person", and earlier ones
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -93,7 +92,7 @@ def replay(
     """Show an attempt step by step."""
     with open_store(store, must_exist=True) as opened:
         attempt = find_attempt(opened, trajectory)
-    show(as_json, attempt.model_dump(mode="json"), attempt_lines(attempt, prompts))
+    show(as_json, attempt, attempt_lines(attempt, prompts))
 
 
 def attempt_lines(trajectory: Trajectory, prompts: bool) -> list[str]:
@@ -155,21 +154,16 @@ def learn(
     lines += [f"{many(count, 'attempt')} taught nothing yet: {why}." for why, count in waiting.items()]
     if before.calls and not before.model:
         lines.append("This needs a model: --llm local, or the name of a server's model.")
-    estimate = {**asdict(before), "spent_today": before.spent_today.model_dump()}
-    del estimate["waiting"]
+    estimate = {name: value for name, value in vars(before).items() if name != "waiting"}
     plain = {"namespace": namespace, "method": method, "estimate": estimate, "waiting": waiting}
     show(as_json, {**plain, **_learned_plain(learned)} if learned else plain, lines)
 
 
 def _learned_plain(learned: Learned) -> dict[str, object]:
-    names = {"id", "kind", "key", "text", "status"}
-    return {
-        "attempts": learned.trajectories,
-        "equal": learned.equal,
-        "lessons": [lesson.model_dump(mode="json", include=names) for lesson in learned.lessons],
-        "skipped": learned.skipped,
-        "usage": learned.usage.model_dump(),
-    }
+    fields = {"id", "kind", "key", "text", "status"}
+    lessons = [lesson.model_dump(include=fields) for lesson in learned.lessons]
+    counts = {"attempts": learned.trajectories, "equal": learned.equal}
+    return {**counts, "lessons": lessons, "skipped": learned.skipped, "usage": learned.usage}
 
 
 def _learned_lines(learned: Learned) -> list[str]:
@@ -209,7 +203,7 @@ def effect(
             resume_guidance(opened, namespace, resume)
             tell(f"guidance of the namespace {namespace} is switched on again", err=True)
         report = read_effect(opened, namespace)
-    show(as_json, report.model_dump(mode="json"), _effect_lines(report, store))
+    show(as_json, report, _effect_lines(report, store))
 
 
 def _effect_lines(report: EffectReport, store: str) -> list[str]:
@@ -260,4 +254,4 @@ def outcome(
         with Memory(opened, namespace=namespace, method="nearest", embedder=None) as memory:
             revised = memory.outcome(stored.id, success, reward, why)
     line = f"{revised.id} is {'a success' if success else 'a failure'} now"
-    show(as_json, revised.model_dump(mode="json"), f"{line}; its record has {len(revised.meta['verdicts'])} verdicts")
+    show(as_json, revised, f"{line}; its record has {len(revised.meta['verdicts'])} verdicts")

@@ -84,9 +84,11 @@ def fail(error: BaseException) -> int:
 
 
 def print_json(value: Any) -> None:
-    """Print a value as JSON."""
+    """Print a value as JSON: models and dataclasses as their fields, other objects as text."""
+    from pydantic_core import to_jsonable_python
+
     _utf8()
-    typer.echo(json.dumps(value, ensure_ascii=False, indent=2, default=str))
+    typer.echo(json.dumps(to_jsonable_python(value, fallback=str), ensure_ascii=False, indent=2))
 
 
 def _utf8() -> None:
@@ -100,7 +102,7 @@ def tell(text: object, *, err: bool = False) -> None:
 
 
 def show(as_json: bool, value: Any, lines: str | Iterable[str]) -> None:
-    """Print a value as JSON for programs, or else lines of any origin for people."""
+    """Print a value as `print_json` does for programs, or else lines of any origin for people."""
     if as_json:
         print_json(value)
         return
