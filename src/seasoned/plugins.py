@@ -37,8 +37,7 @@ class PluginWarning(UserWarning):
 def plugins(group: str) -> dict[str, EntryPoint]:
     """The plugins of a group, such as "benchmarks", by name; none is imported.
 
-    Raises:
-        ConfigError: two packages give different things under one name.
+    ConfigError if two packages give different things under one name.
     """
     points: dict[str, EntryPoint] = {}
     for point in entry_points(group=f"seasoned.{group}"):
@@ -52,11 +51,7 @@ def plugins(group: str) -> dict[str, EntryPoint]:
 
 
 def load_plugin(group: str, name: str) -> Any:
-    """Import the object of a plugin.
-
-    Raises:
-        ConfigError: there is no plugin of that name, or it cannot be imported.
-    """
+    """Import the object of a plugin; ConfigError if there is none of that name, or it cannot be imported."""
     point = plugins(group).get(name)
     if point is None:
         raise ConfigError(f"no installed package adds {name!r} to seasoned.{group}")
@@ -75,22 +70,17 @@ def loaded(group: str) -> Iterator[tuple[str, Any]]:
             member = load_plugin(group, name)
         except ConfigError as error:
             warnings.warn(str(error), PluginWarning, stacklevel=2)
-            continue
-        yield name, member
+        else:
+            yield name, member
 
 
 def import_member(path: str, what: str, known: str) -> Any:
     """Import the object at a path of a module's member; its name follows the last dot or colon.
 
-    Errors name the expected kind of object (`what`), and the known names.
-
-    Raises:
-        ConfigError: the path has no module or no name, or cannot be imported.
-        SeasonedError: an error of Seasoned that the module raises, such as MissingExtraError.
+    ConfigError if the path has no module or no name, or cannot be imported: it names the expected kind of object
+    (`what`), and the known names. Errors of Seasoned that the module raises, such as MissingExtraError, stay.
     """
-    module, colon, member = path.rpartition(":")
-    if not colon:
-        module, _, member = path.rpartition(".")
+    module, _, member = path.rpartition(":" if ":" in path else ".")
     if not module or not member:
         raise ConfigError(f"there is no {what} {path!r}: {known}")
     try:
