@@ -1,16 +1,8 @@
 """Plugins: additions of other packages, found by Python entry points; and objects that a user names by import path.
 
 The laboratory is added in the same way. A package names what it adds in its `pyproject.toml`, under
-`[project.entry-points."seasoned.GROUP"]`:
-
-    commands    a function that takes the command line's typer app and adds commands to it
-    pages       a function that returns the page's addresses with their handlers; templates are in its package
-    checks      a function that takes the folder of runs and returns (name, ok, sentence) for `seasoned doctor`
-    benchmarks  a module with `load(options, *, seed)`, or such a function; named in a recipe
-    methods     a class or function that makes a method; named in `Memory`, or as a condition in a recipe
-    importers   a function that takes a file's path and returns its trajectories, for `seasoned import --format NAME`
-
-docs/plugins.md has an example. Adapters need no entry point: they are imported where they are used.
+`[project.entry-points."seasoned.GROUP"]`; docs/plugins.md lists the groups, with an example. The templates of `pages`
+are in their package.
 
 Always holds: a plugin is imported at its first use; one that does not load is named in one sentence, and the others
 work; two plugins of one name are refused, and the error names both packages; an error of a user's module becomes a

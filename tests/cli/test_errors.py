@@ -160,7 +160,7 @@ def test_an_unreachable_server(cli, folder, named):
         assert not (folder / "runs").exists()
 
 
-def test_a_server_that_fails_now_and_then_is_never_a_failure_of_the_task(cli, server):
+def test_a_server_that_fails_now_and_then_is_never_a_failure_of_the_task(cli, server, without_figures):
     server.status = 500
     given = ["-c", f"llm.base_url={server.url}", "-c", "llm.model=m", "-c", "llm.max_retries=0", "-q"]
     sentence(cli("run", "small.toml", *given), "episodes in a row")
@@ -233,7 +233,7 @@ def test_a_read_only_folder(cli):
     sentence(cli("run", "small.toml", *given), "seasoned: expected to make the run's folder /proc/1")
 
 
-def test_summaries_that_are_broken(cli, model, folder):
+def test_summaries_that_are_broken(cli, model, folder, without_figures):
     place = Path(cli("run", "small.toml", "--json", "-q").json["path"])
     for content in ("{", "[]", "\x00"):
         (place / "summary.json").write_text(content)
@@ -272,7 +272,7 @@ def terminal(cli, monkeypatch):
     return call
 
 
-def test_a_terminal_that_lacks_characters(cli, process, terminal, model):
+def test_a_terminal_that_lacks_characters(cli, process, terminal, model, without_figures):
     cli("run", "small.toml", "-q")
     cli("lessons", "add", "Look at → and ✓.", "--namespace", "odd")
     for encoding in ("latin-1", "ascii"):

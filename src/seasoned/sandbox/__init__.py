@@ -143,14 +143,13 @@ _RAN, _ABOUT = TypeAdapter(Ran), TypeAdapter(_About)
 class Sandbox:
     """An isolated worker with a library, until it is closed. Thread-safe: it runs one program at a time.
 
+    ConfigError if no kind of isolation works here, or if the library cannot be imported.
+
     Args:
         library: what programs may import.
         kind: the kind of isolation, one of `walls.KINDS`; "": the first that works here.
         seconds: the time limit of a program, in wall time.
         unsafe: run without isolation if no kind works.
-
-    Raises:
-        ConfigError: no kind of isolation works here, or the library cannot be imported.
     """
 
     def __init__(self, library: Library, *, kind: str = "", seconds: float = SECONDS, unsafe: bool = False) -> None:
