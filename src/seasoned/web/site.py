@@ -224,41 +224,20 @@ def verdict(success: bool | None) -> tuple[str, str]:
 
 def difference(before: str, after: str) -> list[tuple[str, str]]:
     """The difference between two texts: parts marked "same", "gone" or "new"; long texts are not compared."""
-    old, new = _words(before), _words(after)
-    left, right = ([word for _, word in words] for words in (old, new))
+    old, new = (re.findall(r"\s+|\S+", clean(text)) for text in (before, after))
+    left, right = ([part for part in parts if not part.isspace()] for parts in (old, new))
     counts = Counter(left)
     pairs = sum(counts[word] for word in right)
-    if max(len(old), len(new)) > _MAX_WORDS or pairs * min(len(old), len(new)) > _MAX_WORK:
+    if max(len(left), len(right)) > _MAX_WORDS or pairs * min(len(left), len(right)) > _MAX_WORK:
         return [("gone", cut(before, 600)), ("new", cut(after, 600))]
     parts: list[tuple[str, str]] = []
-
-    def add(mark: str, text: str) -> None:
-        if text and parts and parts[-1][0] == mark:
-            parts[-1] = (mark, parts[-1][1] + text)
-        elif text:
-            parts.append((mark, text))
-
-    for tag, i, j, k, m in difflib.SequenceMatcher(None, left, right, autojunk=False).get_opcodes():
-        both = zip(old[i:j], new[k:m], strict=True) if tag == "equal" else [(_joined(old[i:j]), _joined(new[k:m]))]
-        for (gap, gone), (other, word) in both:
-            add("same" if gap == other else "gone", gap)
-            add("new", "" if gap == other else other)
-            add("same" if tag == "equal" else "gone", gone)
-            add("new", "" if tag == "equal" else word)
-    return parts
-
-
-def _words(text: str) -> list[tuple[str, str]]:
-    """The words of a text, each after the whitespace before it; at the end, the last whitespace with no word."""
-    shown = clean(text)
-    return [*re.findall(r"(\s*)(\S+)", shown), (shown[len(shown.rstrip()) :], "")]
-
-
-def _joined(words: list[tuple[str, str]]) -> tuple[str, str]:
-    """Several words as one, with the whitespace before the first."""
-    text = "".join(gap + word for gap, word in words)
-    gap = words[0][0] if words else ""
-    return gap, text[len(gap) :]
+    # Whitespace is the same only beside a word that is the same.
+    for tag, i, j, k, m in difflib.SequenceMatcher(str.isspace, old, new, autojunk=False).get_opcodes():
+        if tag == "equal":
+            parts.append(("same", "".join(old[i:j])))
+        else:
+            parts += [("gone", "".join(old[i:j])), ("new", "".join(new[k:m]))]
+    return [(mark, text) for mark, text in parts if text]
 
 
 def moved(before: Lesson, after: Lesson) -> list[str]:
