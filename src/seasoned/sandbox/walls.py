@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
 from tempfile import mkdtemp
-from typing import IO, Any, Protocol
+from typing import Any
 
 from seasoned.errors import ConfigError
 
@@ -33,21 +33,11 @@ _CAPS = ("CAP_SETUID", "CAP_SETGID", "CAP_KILL", "CAP_CHOWN", "CAP_DAC_OVERRIDE"
 _WHY: dict[str, str] = {}  # why a kind does not work
 
 
-class Process(Protocol):
-    """An isolated process, with pipes to it."""
-
-    stdin: IO[bytes]
-    stdout: IO[bytes]
-
-    def kill(self) -> None: ...  # noqa: D102
-    def wait(self) -> Any: ...  # noqa: D102
-
-
 @dataclass(frozen=True)
 class Started:
     """A process and its worker's settings: whether it has its own process namespace, its user, its folder."""
 
-    process: Process
+    process: Any  # a Popen, or sandlock's process; it has pipes in bytes
     config: dict[str, Any]
     close: Callable[[], None] = lambda: None
 

@@ -3,9 +3,7 @@
 from seasoned.errors import MissingExtraError
 
 try:
-    import starlette
-    import uvicorn
+    import starlette  # noqa: F401
+    import uvicorn  # noqa: F401
 except ImportError as error:
     raise MissingExtraError("web", str(error.name)) from error
-
-__all__ = ["starlette", "uvicorn"]
