@@ -38,7 +38,7 @@ def effect_page(request: Request) -> Response:
         names=names[:200],
         report=report,
         lessons=report.lessons[:_SHOWN] if report else (),
-        parts=[("By category", list(categories.items())[:_SHOWN]), ("By month", list(months.items()))],
+        tables=[("By category", list(categories.items())[:_SHOWN]), ("By month", list(months.items()))],
         bar=_bar,
     )
 
