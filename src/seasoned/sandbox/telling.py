@@ -106,49 +106,54 @@ class Trace:
                 if name.startswith("_") or not ours(value, self.package):
                     continue
                 if isinstance(value, types.FunctionType):
-                    setattr(module, name, self.function(value, prefix + name))
+                    setattr(module, name, self.traced(value, prefix + name, self.call))
                 elif isinstance(value, type):
                     self.watch(value, prefix + name)
 
-    def function(self, function, name):
+    def watch(self, kind, name):
+        methods = {method: function for method, function in vars(kind).items() if not method.startswith("_")}
+        if "__init__" in vars(kind) or not issubclass(kind, BaseException):
+            methods["__init__"] = kind.__init__
+        for method, function in methods.items():
+            with contextlib.suppress(AttributeError, TypeError):
+                if method == "__init__":
+                    kind.__init__ = self.traced(function, name, self.make)
+                elif isinstance(function, types.FunctionType):
+                    setattr(kind, method, self.traced(function, name + "." + method, self.call_method))
+
+    def traced(self, function, name, act):
+        """A function whose calls are made by `act`, except those within another traced call."""
+
         @functools.wraps(function)
         def traced(*args, **kwargs):
             if self.busy:
                 return function(*args, **kwargs)
-            return self.record(function, name, [], name, args, kwargs, args)
-
-        return traced
-
-    def watch(self, kind, name):
-        for method, function in list(vars(kind).items()):
-            public = not method.startswith("_") or method == "__init__"
-            if public and isinstance(function, types.FunctionType):
-                with contextlib.suppress(AttributeError, TypeError):
-                    setattr(kind, method, self.method(function, name, method))
-        if "__init__" not in vars(kind) and not issubclass(kind, BaseException):
-            first = kind.__init__
-            with contextlib.suppress(AttributeError, TypeError):
-                kind.__init__ = self.method(first, name, "__init__")
-
-    def method(self, function, name, method):
-        @functools.wraps(function)
-        def traced(itself, *args, **kwargs):
-            if self.busy:
-                return function(itself, *args, **kwargs)
-            if method == "__init__":
-                line = self.line(name, args, kwargs)
-                self.objects[id(itself)] = itself, ["x = " + line[0]] if line[1] else None
-                return self.record(function, name, [], name, args, kwargs, (itself, *args), silent=True)
-            _, lines = self.objects.get(id(itself), (None, None))
-            setup = lines if lines is not None and len(lines) <= MAX_SETUP else None
-            line, exact = self.line("x." + method, args, kwargs)
+            self.busy = True
             try:
-                return self.record(function, name + "." + method, setup, "x." + method, args, kwargs, (itself, *args))
+                return act(function, name, args, kwargs)
             finally:
-                if lines is not None:
-                    self.objects[id(itself)] = itself, ([*lines, line] if exact else None)
+                self.busy = False
 
         return traced
+
+    def call(self, function, name, args, kwargs):
+        line, exact = self.line(name, args, kwargs)
+        return self.record(function, name, [], line, exact, args, kwargs)
+
+    def make(self, function, name, args, kwargs):
+        line, exact = self.line(name, args[1:], kwargs)
+        self.objects[id(args[0])] = args[0], ["x = " + line] if exact else None
+        return self.record(function, name, [], line, exact, args, kwargs, silent=True)
+
+    def call_method(self, function, name, args, kwargs):
+        _, lines = self.objects.get(id(args[0]), (None, None))
+        line, exact = self.line("x." + name.rpartition(".")[2], args[1:], kwargs)
+        known = lines is not None and len(lines) <= MAX_SETUP
+        try:
+            return self.record(function, name, lines if known else [], line, exact and known, args, kwargs)
+        finally:
+            if lines is not None:
+                self.objects[id(args[0])] = args[0], ([*lines, line] if exact else None)
 
     def line(self, name, args, kwargs):
         parts = [("", *shown(value, 300)) for value in args]
@@ -156,24 +161,18 @@ class Trace:
         inner = ", ".join(key + text for key, text, _ in parts)
         return "%s(%s)" % (name, inner), all(exact for _, _, exact in parts)
 
-    def record(self, function, name, setup, called, args, kwargs, passed, silent=False):
-        self.busy = True
+    def record(self, function, name, setup, line, exact, args, kwargs, silent=False):
+        row = {"function": name, "setup": list(setup), "call": line}
         try:
-            call, exact = self.line(called, args, kwargs)
-            row = {"function": name, "setup": list(setup or ()), "call": call}
-            try:
-                value = function(*passed, **kwargs)
-            except BaseException as error:
-                row["error"] = described(error)["text"]
-                self.keep(row, exact and setup is not None)
-                raise
-            if not silent:
-                result = value_row(value)
-                row["value"] = result["text"]
-                self.keep(row, exact and setup is not None and result["exact"])
-            return value
-        finally:
-            self.busy = False
+            value = function(*args, **kwargs)
+        except BaseException as error:
+            row["error"] = described(error)["text"]
+            self.keep(row, exact)
+            raise
+        if not silent:
+            row["value"], is_whole = shown(value)
+            self.keep(row, exact and is_whole)
+        return value
 
     def keep(self, row, exact):
         if exact and len(self.calls) < MAX_CALLS:
