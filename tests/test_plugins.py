@@ -1,4 +1,5 @@
 """Plugins: found by entry points, loaded when asked for, and a broken one stops no other."""
+# ruff: noqa: F811 - fixtures are named as what was imported
 
 import os
 import shutil
@@ -8,6 +9,7 @@ from importlib.metadata import EntryPoint
 from pathlib import Path
 
 import pytest
+from command_line import cli  # noqa: F401 - a fixture
 
 from seasoned import plugins
 from seasoned.errors import ConfigError, MissingExtraError
@@ -70,38 +72,40 @@ def example(tmp_path_factory):
 
 
 @pytest.fixture
-def seasoned(example, tmp_path):
-    """Runs the command line where the example is installed, with what stands in `broken` beside it."""
-
-    def call(*words, broken=""):
-        if broken:
-            home = tmp_path / "broken-1.dist-info"
-            home.mkdir(exist_ok=True)
-            (home / "METADATA").write_text("Name: broken\nVersion: 1\n", encoding="utf-8")
-            (home / "entry_points.txt").write_text(broken, encoding="utf-8")
-        path = os.pathsep.join(map(str, (example, tmp_path, ROOT / "src")))
-        return subprocess.run(
-            [sys.executable, "-m", "seasoned", *map(str, words)],
-            env={**os.environ, "PYTHONPATH": path},
-            cwd=tmp_path,
-            capture_output=True,
-            text=True,
-        )
-
-    return call
+def home(example, tmp_path, monkeypatch):
+    """The current folder, in a process where the example is installed, and what stands in `broken`."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(example)
+    monkeypatch.syspath_prepend(tmp_path)
+    plugins.plugins.cache_clear()
+    yield tmp_path
+    plugins.plugins.cache_clear()
 
 
-def test_the_example_is_installed_and_everything_it_brings_is_there(seasoned, tmp_path):
-    done = seasoned("bench", "list")
-    assert "greenhouse: how often a plant is watered" in done.stdout.lower().replace(
-        "greenhouse how", "greenhouse: how"
-    )
-    assert "emoji" in done.stdout
-    done = seasoned("bench", "check", "greenhouse")
+@pytest.fixture
+def broken(home):
+    """Installs a package with these entry points."""
+
+    def put(points):
+        made = home / "broken-1.dist-info"
+        made.mkdir()
+        (made / "METADATA").write_text("Name: broken\nVersion: 1\n", encoding="utf-8")
+        (made / "entry_points.txt").write_text(points, encoding="utf-8")
+
+    return put
+
+
+def test_the_example_is_installed_and_everything_it_brings_is_there(example, home, cli):
+    path = os.pathsep.join(map(str, (example, ROOT / "src")))
+    command = [sys.executable, "-m", "seasoned", "bench", "check", "greenhouse"]
+    done = subprocess.run(command, env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True)
     assert (done.returncode, "12/12 tasks are solved" in done.stdout) == (0, True), done.stderr
-    (tmp_path / "diary.txt").write_text("murl: 3 ok\nfenop: 2 no\n", encoding="utf-8")
-    done = seasoned("import", "diary.txt", "--format", "diary")
-    assert "2 trajectories of 2 tasks (diary)" in done.stdout, done.stderr
+    listed = cli("bench", "list").out
+    assert "greenhouse: how often a plant is watered" in listed.lower().replace("greenhouse how", "greenhouse: how")
+    assert "emoji" in listed
+    (home / "diary.txt").write_text("murl: 3 ok\nfenop: 2 no\n", encoding="utf-8")
+    done = cli("import", "diary.txt", "--format", "diary")
+    assert "2 trajectories of 2 tasks (diary)" in done.out, done.err
     recipe = """
 name = "watering"
 conditions = ["disabled", "labels"]
@@ -109,27 +113,29 @@ train = 6
 test = 6
 benchmark = {name = "greenhouse"}
 """
-    (tmp_path / "watering.toml").write_text(recipe, encoding="utf-8")
-    done = seasoned("run", "watering.toml", "--dry-run")
-    assert "18 episodes" in done.stdout, done.stderr
-    done = seasoned("recall", "murl", "--namespace", "default", "--method", "labels")
-    assert done.returncode == 0, done.stderr
+    (home / "watering.toml").write_text(recipe, encoding="utf-8")
+    done = cli("run", "watering.toml", "--dry-run")
+    assert "18 episodes" in done.out, done.err
+    done = cli("recall", "murl", "--namespace", "default", "--method", "labels")
+    assert done.code == 0, done.err
 
 
-def test_a_plugin_that_does_not_load_is_named_and_the_rest_works(seasoned):
-    done = seasoned("bench", "list", broken="[seasoned.benchmarks]\nweeds = nowhere:load\n")
-    assert done.returncode == 0
-    assert "greenhouse" in done.stdout
-    assert "'weeds' of broken (nowhere:load) cannot be loaded" in done.stderr
-    done = seasoned("bench", "check", "weeds")
-    assert (done.returncode, done.stderr.count("\n")) == (1, 1)
+def test_a_plugin_that_does_not_load_is_named_and_the_rest_works(broken, cli):
+    broken("[seasoned.benchmarks]\nweeds = nowhere:load\n")
+    with pytest.warns(PluginWarning, match=r"'weeds' of broken \(nowhere:load\) cannot be loaded"):
+        done = cli("bench", "list")
+    assert done.code == 0
+    assert "greenhouse" in done.out
+    done = cli("bench", "check", "weeds")
+    assert (done.code, done.err.count("\n")) == (1, 1)
 
 
-def test_two_plugins_of_one_name_are_refused_with_both_homes(seasoned):
-    done = seasoned("bench", "list", broken="[seasoned.benchmarks]\ngreenhouse = nowhere:load\n")
-    assert done.returncode == 1
-    assert "seasoned-greenhouse (seasoned_greenhouse:load)" in done.stderr
-    assert "broken (nowhere:load)" in done.stderr
+def test_two_plugins_of_one_name_are_refused_with_both_homes(broken, cli):
+    broken("[seasoned.benchmarks]\ngreenhouse = nowhere:load\n")
+    done = cli("bench", "list")
+    assert done.code == 1
+    assert "seasoned-greenhouse (seasoned_greenhouse:load)" in done.err
+    assert "broken (nowhere:load)" in done.err
 
 
 @pytest.fixture

@@ -39,9 +39,7 @@ class Endpoint:
     """One server. Safe to share between threads. `where` is its address without a password, `host` its name.
 
     The arguments are those of `seasoned.llm.openai.OpenAIChat`; a `client` of the user's is never closed here.
-
-    Raises:
-        ConfigError: `base_url` is not an http address.
+    ConfigError if `base_url` is not an http address.
     """
 
     def __init__(
@@ -66,11 +64,7 @@ class Endpoint:
         return f"Endpoint({self.where!r})"
 
     def client(self) -> openai.OpenAI:
-        """The SDK's client, the same one until `close`.
-
-        Raises:
-            AuthError: as `key`.
-        """
+        """The SDK's client, the same one until `close`; raises as `key`."""
         import openai
 
         if self._given is not None:
@@ -100,8 +94,7 @@ class Endpoint:
     def key(self) -> str:
         """The key to send; a placeholder for a server that needs none.
 
-        Raises:
-            AuthError: the key is missing and the server is OpenAI's own, or it has invalid characters.
+        AuthError if it is missing and the server is OpenAI's own, or if it has invalid characters.
         """
         key = (self._api_key or os.environ.get("OPENAI_API_KEY") or "").strip()
         if not key and self.base_url is None:
@@ -169,9 +162,11 @@ def said_in(error: openai.APIStatusError) -> str:
 def _advice(status: int, model: str) -> str:
     if status == 402:
         return ": add credit to the account of the key, or use another key (OPENAI_API_KEY)"
-    if status == 404 and not model:
+    if status != 404:
+        return ""
+    if not model:
         return ": it lists no models, so name one (of an experiment: -c llm.model=NAME), and check the address"
-    return f": check the model's name {model!r} and the address" if status == 404 else ""
+    return f": check the model's name {model!r} and the address"
 
 
 def _tries(error: openai.OpenAIError) -> str:
@@ -187,8 +182,8 @@ def _host_and_address(base_url: str) -> tuple[str, str]:
         parts = urlsplit(base_url)
         host, port = parts.hostname or "", parts.port
     except ValueError:
-        parts, host, port = urlsplit(""), "", None
-    if parts.scheme not in ("http", "https") or not host:
+        host = ""
+    if not host or parts.scheme not in ("http", "https"):
         raise ConfigError(f"base_url must be an address such as http://127.0.0.1:8080/v1, not {base_url!r}")
     name = f"[{host}]" if ":" in host else host
     return host, f"{parts.scheme}://{name}{f':{port}' if port else ''}{parts.path}"

@@ -12,9 +12,6 @@ from seasoned.errors import DataError
 
 MAX_FILE_BYTES = 512 * 1024 * 1024
 
-_NO_PICKLE = (
-    "{path} is a pickle. It is never unpickled, since a pickle can run any code: write the rows as JSON lines or CSV"
-)
 _PICKLES = (".pickle", ".pkl", ".joblib", ".pt")
 # A protocol byte; or an opening that Python 2's text protocol writes and no JSON, CSV, log or word list has.
 _PICKLE = re.compile(
@@ -23,13 +20,11 @@ _PICKLE = re.compile(
 
 
 def read_file(path: Path, most: int = MAX_FILE_BYTES, advice: str = "split it") -> bytes:
-    """A file's bytes; one with more than `most` bytes is refused, with advice on what to do.
+    """A file's bytes; DataError if it is missing, a folder, unreadable, a pickle, or larger than `most` bytes.
 
-    Raises:
-        DataError: it is missing, a folder, unreadable, too large, or a pickle.
+    `advice` says what to do about a file that is too large.
     """
-    if path.suffix.lower() in _PICKLES:
-        raise DataError(_NO_PICKLE.format(path=path))
+    refuse_pickle(path, b"")
     try:
         if path.is_dir():
             raise DataError(f"{path} is a folder, not a file: name its files one by one")
@@ -48,11 +43,7 @@ def read_file(path: Path, most: int = MAX_FILE_BYTES, advice: str = "split it") 
 
 
 def read_text(path: Path) -> str:
-    """A file's text, from UTF-8; a byte order mark is dropped.
-
-    Raises:
-        DataError: as `read_file`, or it is not UTF-8; the message names the line.
-    """
+    """A file's text, without a byte order mark; DataError as `read_file`, or if a line is not UTF-8."""
     raw = read_file(path)
     try:
         return raw.decode("utf-8-sig")
@@ -64,4 +55,7 @@ def read_text(path: Path) -> str:
 def refuse_pickle(path: Path, beginning: bytes) -> None:
     """Raise DataError if a file's name or its first bytes are those of a pickle."""
     if path.suffix.lower() in _PICKLES or _PICKLE.match(beginning):
-        raise DataError(_NO_PICKLE.format(path=path))
+        raise DataError(
+            f"{path} is a pickle. It is never unpickled, since a pickle can run any code: write the rows as JSON lines "
+            "or CSV"
+        )

@@ -1,16 +1,8 @@
 """Plugins: additions of other packages, found by Python entry points; and objects that a user names by import path.
 
 The laboratory is added in the same way. A package names what it adds in its `pyproject.toml`, under
-`[project.entry-points."seasoned.GROUP"]`:
-
-    commands    a function that takes the command line's typer app and adds commands to it
-    pages       a function that returns the page's addresses with their handlers; templates are in its package
-    checks      a function that takes the folder of runs and returns (name, ok, sentence) for `seasoned doctor`
-    benchmarks  a module with `load(options, *, seed)`, or such a function; named in a recipe
-    methods     a class or function that makes a method; named in `Memory`, or as a condition in a recipe
-    importers   a function that takes a file's path and returns its trajectories, for `seasoned import --format NAME`
-
-docs/plugins.md has an example. Adapters need no entry point: they are imported where they are used.
+`[project.entry-points."seasoned.GROUP"]`; docs/plugins.md lists the groups, with an example. The templates of `pages`
+are in their package.
 
 Always holds: a plugin is imported at its first use; one that does not load is named in one sentence, and the others
 work; two plugins of one name are refused, and the error names both packages; an error of a user's module becomes a
@@ -37,8 +29,7 @@ class PluginWarning(UserWarning):
 def plugins(group: str) -> dict[str, EntryPoint]:
     """The plugins of a group, such as "benchmarks", by name; none is imported.
 
-    Raises:
-        ConfigError: two packages give different things under one name.
+    ConfigError if two packages give different things under one name.
     """
     points: dict[str, EntryPoint] = {}
     for point in entry_points(group=f"seasoned.{group}"):
@@ -52,11 +43,7 @@ def plugins(group: str) -> dict[str, EntryPoint]:
 
 
 def load_plugin(group: str, name: str) -> Any:
-    """Import the object of a plugin.
-
-    Raises:
-        ConfigError: there is no plugin of that name, or it cannot be imported.
-    """
+    """Import the object of a plugin; ConfigError if there is none of that name, or it cannot be imported."""
     point = plugins(group).get(name)
     if point is None:
         raise ConfigError(f"no installed package adds {name!r} to seasoned.{group}")
@@ -75,22 +62,17 @@ def loaded(group: str) -> Iterator[tuple[str, Any]]:
             member = load_plugin(group, name)
         except ConfigError as error:
             warnings.warn(str(error), PluginWarning, stacklevel=2)
-            continue
-        yield name, member
+        else:
+            yield name, member
 
 
 def import_member(path: str, what: str, known: str) -> Any:
     """Import the object at a path of a module's member; its name follows the last dot or colon.
 
-    Errors name the expected kind of object (`what`), and the known names.
-
-    Raises:
-        ConfigError: the path has no module or no name, or cannot be imported.
-        SeasonedError: an error of Seasoned that the module raises, such as MissingExtraError.
+    ConfigError if the path has no module or no name, or cannot be imported: it names the expected kind of object
+    (`what`), and the known names. Errors of Seasoned that the module raises, such as MissingExtraError, stay.
     """
-    module, colon, member = path.rpartition(":")
-    if not colon:
-        module, _, member = path.rpartition(".")
+    module, _, member = path.rpartition(":" if ":" in path else ".")
     if not module or not member:
         raise ConfigError(f"there is no {what} {path!r}: {known}")
     try:

@@ -1,7 +1,6 @@
 """`seasoned attempts`, `replay` and `learn`."""
 
 import json
-from pathlib import Path
 
 import pytest
 
@@ -13,20 +12,20 @@ from seasoned.types import Outcome, Step, Trajectory
 ODD = "\x1b[31mred\x9b2J\u202e [/b] :smile:"
 
 
-def test_an_attempt_is_told_step_by_step(cli, model):
-    run = cli("run", "small.toml", "-q", "--json").json
-    lines = (Path(run["path"]) / "trajectories.jsonl").read_text(encoding="utf-8").splitlines()
-    first = json.loads(lines[0])
-    told = cli("replay", first["id"])
+def test_an_attempt_is_told_step_by_step(cli):
+    steps = (Step(thought="look first", action="lookup(17)", observation="shipped"),)
+    messages = ({"role": "system", "content": "You answer customers."},)
+    with Store("seasoned.db") as store:
+        store.add_trajectories("memory/ann", [tried(17, steps=steps, messages=messages)])
+    told = cli("replay", "tra-17")
     assert told.code == 0
-    assert first["task"] in told.out
-    assert first["steps"][0]["action"] in told.out
-    assert cli("replay", first["id"][:12], "--json").json["id"] == first["id"]
-    assert first["messages"][0]["content"].splitlines()[0] in cli("replay", first["id"], "--prompts").out
+    assert "Refund order 17" in told.out
+    assert "Action 1: lookup(17)" in told.out
+    assert cli("replay", "tra-1", "--json").json["id"] == "tra-17"
+    assert "You answer customers." in cli("replay", "tra-17", "--prompts").out
 
 
-def test_an_attempt_that_is_not_there_or_not_alone_is_one_sentence(cli, model):
-    cli("run", "small.toml", "-q")
+def test_an_attempt_that_is_not_there_or_not_alone_is_one_sentence(cli, memories):
     assert "no attempt begins with 'tra-none'" in cli("replay", "tra-none").err
     assert "several attempts begin with 'tra-'" in cli("replay", "tra-").err
 

@@ -1,15 +1,18 @@
 """What a person does wrong, and what is wrong around them: a sentence, the right exit code, and no traceback."""
 
 import errno
+import io
 import json
 import os
 import pickle
 import sqlite3
+import sys
 from pathlib import Path
 
 import pytest
 import typer
 
+from seasoned.cli import main
 from seasoned.store import schema
 from seasoned.store.sql import Store
 
@@ -157,7 +160,7 @@ def test_an_unreachable_server(cli, folder, named):
         assert not (folder / "runs").exists()
 
 
-def test_a_server_that_fails_now_and_then_is_never_a_failure_of_the_task(cli, server):
+def test_a_server_that_fails_now_and_then_is_never_a_failure_of_the_task(cli, server, without_figures):
     server.status = 500
     given = ["-c", f"llm.base_url={server.url}", "-c", "llm.model=m", "-c", "llm.max_retries=0", "-q"]
     sentence(cli("run", "small.toml", *given), "episodes in a row")
@@ -223,19 +226,14 @@ def test_a_folder_that_cannot_be_written(cli, model, folder):
     sentence(cli("run", "small.toml", "--store", "file/seasoned.db"), "file")
 
 
-def test_a_read_only_folder(process, folder):
+def test_a_read_only_folder(cli):
     if not Path("/proc/self").exists():
         pytest.skip("needs a folder that not even root can write to")
-    one = process(
-        "run", "small.toml", "--runs", "/proc/1", "-c", "llm.model=m", "-c", "llm.base_url=http://127.0.0.1:9"
-    )
-    out, err = one.communicate(timeout=30)
-    assert (one.returncode, out) == (1, "")
-    assert err.startswith("seasoned: expected to make the run's folder /proc/1")
-    assert "Traceback" not in err
+    given = ("--runs", "/proc/1", "-c", "llm.model=m", "-c", "llm.base_url=http://127.0.0.1:9")
+    sentence(cli("run", "small.toml", *given), "seasoned: expected to make the run's folder /proc/1")
 
 
-def test_summaries_that_are_broken(cli, model, folder):
+def test_summaries_that_are_broken(cli, model, folder, without_figures):
     place = Path(cli("run", "small.toml", "--json", "-q").json["path"])
     for content in ("{", "[]", "\x00"):
         (place / "summary.json").write_text(content)
@@ -256,20 +254,37 @@ def test_every_exit_code_of_a_process(process):
         assert "Traceback" not in err
 
 
-@pytest.mark.parametrize("encoding", ["latin-1", "ascii"])
-def test_a_terminal_that_lacks_characters(cli, process, model, encoding):
+@pytest.fixture
+def terminal(cli, monkeypatch):
+    """Calls the command line with standard streams of an encoding; returns its exit code and output, as UTF-8."""
+
+    def call(encoding, *words):
+        out = io.TextIOWrapper(io.BytesIO(), encoding=encoding)
+        with monkeypatch.context() as patched:
+            patched.setattr(sys, "stdout", out)
+            patched.setattr(sys, "stderr", io.TextIOWrapper(io.BytesIO(), encoding=encoding))
+            patched.setattr(sys, "argv", ["seasoned", *words])
+            with pytest.raises(SystemExit) as caught:
+                main()
+        out.flush()
+        return caught.value.code, out.buffer.getvalue().decode("utf-8", "replace")
+
+    return call
+
+
+def test_a_terminal_that_lacks_characters(cli, process, terminal, model, without_figures):
     cli("run", "small.toml", "-q")
     cli("lessons", "add", "Look at → and ✓.", "--namespace", "odd")
-    for words, sees in (
-        (["runs", "show", "last"], "ExpNote"),
-        (["lessons", "list", "--scope", "memory/odd"], "les-"),
-        (["lessons", "show", "none → ✓"], ""),
-    ):
-        one = process(*words, PYTHONIOENCODING=encoding)
-        out, err = one.communicate(timeout=30)
-        assert one.returncode == (0 if sees else 1), err
-        assert sees in out
-        assert "Traceback" not in err
-    for words in (["lessons", "export", "--namespace", "odd"], ["lessons", "list", "--scope", "memory/odd", "--json"]):
-        one = process(*words, PYTHONIOENCODING=encoding)
-        assert "Look at → and ✓." in one.communicate(timeout=30)[0], "data are not changed for a terminal"
+    for encoding in ("latin-1", "ascii"):
+        for words, code, sees in (
+            (["runs", "show", "last"], 0, "ExpNote"),
+            (["lessons", "list", "--scope", "memory/odd"], 0, "Look at ? and ?."),
+            (["lessons", "show", "none → ✓"], 1, ""),
+            # Data are not changed for a terminal.
+            (["lessons", "export", "--namespace", "odd"], 0, "Look at → and ✓."),
+            (["lessons", "list", "--scope", "memory/odd", "--json"], 0, "Look at → and ✓."),
+        ):
+            ended, out = terminal(encoding, *words)
+            assert (ended or 0, sees in out) == (code, True), words
+    one = process("lessons", "list", "--scope", "memory/odd", PYTHONIOENCODING="ascii")
+    assert "Look at ? and ?." in one.communicate(timeout=30)[0]

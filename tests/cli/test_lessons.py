@@ -261,7 +261,7 @@ def test_recall_as_a_memory_gives_it(cli):
     assert "there is no method 'nte'" in cli("recall", "x", "--method", "nte").err
 
 
-def test_the_notes_of_a_run_are_there(cli, model):
+def test_the_notes_of_a_run_are_there(cli, model, without_figures):
     cli("run", "small.toml", "-q")
     found = cli("lessons", "list", "--kind", "note", "--json").json
     assert found

@@ -61,7 +61,7 @@ def test_an_unknown_model(cli, verb):
     assert "quen" in done.out + done.err
 
 
-def test_doctor(cli, model):
+def test_doctor(cli, model, without_figures):
     found = cli("doctor", "--json")
     assert (found.code, found.json["ok"]) == (0, True)
     named = {check["name"] for check in found.json["checks"]}

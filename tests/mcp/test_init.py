@@ -403,10 +403,14 @@ def test_http_with_its_token_and_no_other_way(tmp_path):
         assert large.status_code == 413
 
 
-def test_named_tokens_have_roles_and_sign_what_they_note(tmp_path):
+def test_a_token_of_ones_own_is_not_printed_and_named_ones_have_roles_and_sign_what_they_note(tmp_path):
     with Store(tmp_path / "memory.db") as store:
         names = {name: add_token(store, name, role) for name, role in (("ann", "editor"), ("bob", "reader"))}
-        with http_server(tmp_path) as (address, _):
+        own = "my-own-token-0123456789"
+        with http_server(tmp_path, SEASONED_MCP_TOKEN=own) as (address, printed):
+            assert own not in printed
+            answer = httpx2.post(address, json={}, headers={"Authorization": f"Bearer {own}"})
+            assert answer.status_code != 401
 
             async def talk(name, tool, given):
                 headers = {"Authorization": f"Bearer {names[name]}"}
@@ -431,14 +435,6 @@ def test_named_tokens_have_roles_and_sign_what_they_note(tmp_path):
             done = said(anyio.run(talk, "ann", "record", {"task": "x", "steps": [{"action": "a"}], "success": True}))
             assert store.get_trajectory(done["id"]).meta["by"] == "ann"
         assert len(store.lessons()) == 1
-
-
-def test_a_token_of_ones_own_is_not_printed(tmp_path):
-    own = "my-own-token-0123456789"
-    with http_server(tmp_path, SEASONED_MCP_TOKEN=own) as (address, printed):
-        assert own not in printed
-        answer = httpx2.post(address, json={}, headers={"Authorization": f"Bearer {own}"})
-        assert answer.status_code != 401
 
 
 def test_a_port_that_is_taken_and_a_token_that_is_too_short(memory):

@@ -56,8 +56,8 @@ def served(app):
         thread.join()
 
 
-@pytest.fixture
-def browser(tmp_path):
+@pytest.fixture(scope="module")
+def chromium(tmp_path_factory):
     selenium = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
     chromium, driver = shutil.which("chromium"), shutil.which("chromedriver")
     if not chromium or not driver:
@@ -68,7 +68,7 @@ def browser(tmp_path):
     more = ("--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu", "--window-size=1100,900")
     for argument in (
         *more,
-        f"--user-data-dir={tmp_path / 'profile'}",
+        f"--user-data-dir={tmp_path_factory.mktemp('profile')}",
         "--no-first-run",
         "--disable-background-networking",
     ):
@@ -77,6 +77,17 @@ def browser(tmp_path):
     made.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": JUMPS})
     yield made
     made.quit()
+
+
+@pytest.fixture
+def browser(chromium):
+    """The browser of all tests, as it began; what a page stores is kept by its address, which each test has anew."""
+    chromium.get("about:blank")
+    chromium.execute_cdp_cmd("Network.clearBrowserCookies", {})
+    chromium.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+    chromium.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
+    chromium.get_log("browser")
+    return chromium
 
 
 def until(what, seconds=8.0):
@@ -169,7 +180,7 @@ def test_a_journey(browser, address, store, tmp_path):
     until(lambda: len(browser.find_elements("css selector", "a.item")) == 100)
     assert browser.current_url.endswith("?scope=many")
 
-    for shade, width in (("dark", 1100), ("light", 390), ("dark", 390)):
+    for shade, width in (("dark", 1100), ("light", 390)):
         browser.execute_cdp_cmd(
             "Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": shade}]}
         )

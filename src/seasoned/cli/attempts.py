@@ -6,7 +6,6 @@ called and nothing is written; a verdict is signed by "person", and earlier ones
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -31,15 +30,12 @@ from seasoned.cli.shared import (
 )
 from seasoned.errors import ConfigError
 from seasoned.text import one_line
+from seasoned.types import Trajectory
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from seasoned.memory import Learned
-    from seasoned.memory.auto import ToLearn
     from seasoned.memory.holdout import EffectReport
     from seasoned.store.pages import AttemptLine
-    from seasoned.types import Trajectory
 _ENDED = {True: "solved", False: "not solved", None: "unknown"}
 _MAX_SHOWN = 20  # learned lessons
 
@@ -96,14 +92,14 @@ def replay(
     """Show an attempt step by step."""
     with open_store(store, must_exist=True) as opened:
         attempt = find_attempt(opened, trajectory)
-    show(as_json, attempt.model_dump(mode="json"), attempt_lines(attempt, prompts))
+    show(as_json, attempt, attempt_lines(attempt, prompts))
 
 
 def attempt_lines(trajectory: Trajectory, prompts: bool) -> list[str]:
     """An attempt as lines for `tell`; shows steps unless prompts are wanted and messages were kept."""
     from seasoned.traces.conversation import said
 
-    outcome, meta = trajectory.outcome, trajectory.meta
+    outcome, meta, usage = trajectory.outcome, trajectory.meta, trajectory.usage
     lines = [f"{trajectory.id}  {trajectory.task_id}  {trajectory.agent}  {meta.get('condition', '')}".rstrip()]
     if flags := meta.get("flags"):
         lines.append(f"flagged  its text {'; it '.join(map(str, flags))}; lessons from it are quarantined")
@@ -119,8 +115,7 @@ def attempt_lines(trajectory: Trajectory, prompts: bool) -> list[str]:
         for number, step in enumerate(trajectory.steps, 1):
             lines += ["", *([f"   Thought {number}: {step.thought}"] if step.thought else [])]
             lines += [f"    Action {number}: {step.action}", f"    {step.observation}"]
-    solved = {True: "solved", False: "not solved", None: "outcome unknown"}[outcome.success]
-    usage = trajectory.usage
+    solved = "outcome unknown" if outcome.success is None else _ENDED[outcome.success]
     spent = f"{usage.prompt_tokens:,} tokens in, {usage.completion_tokens:,} out"
     ended = f"{solved} ({outcome.reason}) after {many(len(trajectory.steps), 'step')}; {spent}. {outcome.detail}"
     return [*lines, "", ended.rstrip()]
@@ -159,24 +154,16 @@ def learn(
     lines += [f"{many(count, 'attempt')} taught nothing yet: {why}." for why, count in waiting.items()]
     if before.calls and not before.model:
         lines.append("This needs a model: --llm local, or the name of a server's model.")
-    show(as_json, {"namespace": namespace, "method": method, **_plain(before, learned, waiting)}, lines)
+    estimate = {name: value for name, value in vars(before).items() if name != "waiting"}
+    plain = {"namespace": namespace, "method": method, "estimate": estimate, "waiting": waiting}
+    show(as_json, {**plain, **_learned_plain(learned)} if learned else plain, lines)
 
 
-def _plain(before: ToLearn, learned: Learned | None, waiting: Mapping[str, int]) -> dict[str, object]:
-    estimate = {**asdict(before), "spent_today": before.spent_today.model_dump()}
-    estimate.pop("waiting")
-    plain: dict[str, object] = {"estimate": estimate, "waiting": waiting}
-    if learned is None:
-        return plain
-    names = ("id", "kind", "key", "text", "status")
-    return {
-        **plain,
-        "attempts": learned.trajectories,
-        "equal": learned.equal,
-        "lessons": [{name: getattr(lesson, name) for name in names} for lesson in learned.lessons],
-        "skipped": learned.skipped,
-        "usage": learned.usage.model_dump(),
-    }
+def _learned_plain(learned: Learned) -> dict[str, object]:
+    fields = {"id", "kind", "key", "text", "status"}
+    lessons = [lesson.model_dump(include=fields) for lesson in learned.lessons]
+    counts = {"attempts": learned.trajectories, "equal": learned.equal}
+    return {**counts, "lessons": lessons, "skipped": learned.skipped, "usage": learned.usage}
 
 
 def _learned_lines(learned: Learned) -> list[str]:
@@ -216,7 +203,7 @@ def effect(
             resume_guidance(opened, namespace, resume)
             tell(f"guidance of the namespace {namespace} is switched on again", err=True)
         report = read_effect(opened, namespace)
-    show(as_json, report.model_dump(mode="json"), _effect_lines(report, store))
+    show(as_json, report, _effect_lines(report, store))
 
 
 def _effect_lines(report: EffectReport, store: str) -> list[str]:
@@ -267,4 +254,4 @@ def outcome(
         with Memory(opened, namespace=namespace, method="nearest", embedder=None) as memory:
             revised = memory.outcome(stored.id, success, reward, why)
     line = f"{revised.id} is {'a success' if success else 'a failure'} now"
-    show(as_json, revised.model_dump(mode="json"), f"{line}; its record has {len(revised.meta['verdicts'])} verdicts")
+    show(as_json, revised, f"{line}; its record has {len(revised.meta['verdicts'])} verdicts")

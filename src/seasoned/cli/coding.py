@@ -13,17 +13,21 @@ import re
 import shlex
 import subprocess
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from seasoned.cli.shared import STORE, JsonOption, StoreOption, open_store, print_json, tell
+from seasoned.cli.shared import STORE, JsonOption, StoreOption, open_store, show, tell
 from seasoned.errors import ConfigError, DataError, SeasonedError
 from seasoned.files import read_text
-from seasoned.text import clean, one_line, tokens
+from seasoned.text import clean, one_line, tokens, words_of
 from seasoned.types import Lesson
+
+if TYPE_CHECKING:
+    from seasoned.store.pages import Uses
 
 BEGIN = "<!-- seasoned: begin (written by `seasoned export`; changes in here are lost) -->"
 END = "<!-- seasoned: end -->"
@@ -38,69 +42,61 @@ _EVENTS = {"SessionStart": "recall", "UserPromptSubmit": "recall", "SessionEnd":
 _MAX_LESSONS = 40
 
 
-def ranked(lessons: Iterable[Lesson], uses: Mapping[str, tuple[int, int]]) -> list[Lesson]:
+def ranked(lessons: Iterable[Lesson], uses: Mapping[str, Uses]) -> list[Lesson]:
     """Active lessons, most useful first: by pin, then by solved minus failed attempts that used them, then by votes."""
 
     def worth(lesson: Lesson) -> tuple[bool, int, float]:
-        right, wrong = uses.get(lesson.id, (0, 0))
-        return (lesson.pinned, right - wrong, lesson.importance)
+        used = uses.get(lesson.id)
+        return (lesson.pinned, used.right - used.wrong if used else 0, lesson.importance)
 
     return sorted((one for one in lessons if one.status == "active"), key=worth, reverse=True)
 
 
-def block(lessons: Sequence[Lesson], cap: int) -> tuple[str, int]:
-    """The block with as many lessons as fit into `cap` tokens, and their number."""
-    lines, room = [], cap - tokens(BEGIN + END) - 20
-    for lesson in lessons:
-        line = f"- {line_of(lesson)}"
-        room -= tokens(line) + 1
-        if room < 0:
-            break
-        lines.append(line)
-    body = "\n".join(["## What earlier sessions taught", "", *lines]) if lines else "Nothing was learned yet."
-    return f"{BEGIN}\n{body}\n{END}\n", len(lines)
-
-
-def placed(text: str, made: str) -> str:
-    """A page with its block replaced, or with the block added at the end."""
-    if _BLOCK.search(text):
-        return _BLOCK.sub(lambda _: made, text, count=1)
-    return f"{text.rstrip()}\n\n{made}" if text.strip() else made
-
-
 def write_block(file: Path, lessons: Sequence[Lesson], cap: int) -> int:
-    """Write the block with at most `cap` tokens into a new or existing file; return its number of lessons.
+    """Write as many lessons as fit into `cap` tokens; return their number.
 
-    Raises:
-        DataError: the file has the beginning of a block without its end.
+    They replace the block of a file, or are added at its end; DataError if its block begins and does not end.
     """
     text = read_text(file) if file.is_file() else ""
     if "<!-- seasoned: begin" in text and not _BLOCK.search(text):
         raise DataError(
             f"{file} has '<!-- seasoned: begin', but no '{END}' after it: add the end, or remove the beginning"
         )
-    made, count = block(lessons, cap)
-    file.write_text(placed(text, made), encoding="utf-8")
-    return count
+    lines, room = list[str](), cap - tokens(BEGIN + END) - 20
+    for line in (f"- {_line(lesson)}" for lesson in lessons):
+        room -= tokens(line) + 1
+        if room < 0:
+            break
+        lines.append(line)
+    body = "\n".join(["## What earlier sessions taught", "", *lines]) if lines else "Nothing was learned yet."
+    block = f"{BEGIN}\n{body}\n{END}\n"
+    if _BLOCK.search(text):
+        text = _BLOCK.sub(lambda _: block, text, count=1)
+    else:
+        text = f"{text.rstrip()}\n\n{block}" if text.strip() else block
+    file.write_text(text, encoding="utf-8")
+    return len(lines)
 
 
-def write_skills(folder: Path, lessons: Sequence[Lesson], uses: Mapping[str, tuple[int, int]], proof: str) -> list[str]:
-    """Write a folder with a SKILL.md for each kind of task; return the folders' names."""
+def write_skills(folder: Path, lessons: Sequence[Lesson], uses: Mapping[str, Uses], proof: str) -> None:
+    """Write a folder with a SKILL.md for each kind of task."""
     groups: dict[str, list[Lesson]] = {}
     for lesson in lessons:
-        groups.setdefault(slug(lesson.category or lesson.method or lesson.kind), []).append(lesson)
+        kind = clean(lesson.category or lesson.method or lesson.kind).casefold()
+        name = re.sub(r"[^a-z0-9]+", "-", kind).strip("-")[:60] or "lessons"
+        groups.setdefault(name, []).append(lesson)
     for name, group in groups.items():
         (folder / name).mkdir(parents=True, exist_ok=True)
         (folder / name / "SKILL.md").write_text(_skill(name, group, uses, proof), encoding="utf-8")
-    return sorted(groups)
 
 
-def slug(text: str) -> str:
-    """A name for a folder: lower-case letters, digits and hyphens."""
-    return re.sub(r"[^a-z0-9]+", "-", clean(text).casefold()).strip("-")[:60] or "lessons"
+def first_sources(lesson: Lesson, most: int) -> str:
+    """The ids of a lesson's first sources, and the number of the others; "" without sources."""
+    more = len(lesson.sources) - most
+    return ", ".join(lesson.sources[:most]) + (f" and {more} more" if more > 0 else "")
 
 
-def line_of(lesson: Lesson) -> str:
+def _line(lesson: Lesson) -> str:
     """A lesson as one line, which can neither open nor close an HTML comment."""
     words = one_line(lesson.text, _MAX_CHARS)
     key_is_new = lesson.key and lesson.key.casefold() not in words.casefold()
@@ -108,20 +104,18 @@ def line_of(lesson: Lesson) -> str:
     return text.replace("<!--", "< !--").replace("-->", "-- >")
 
 
-def _skill(name: str, lessons: Sequence[Lesson], uses: Mapping[str, tuple[int, int]], proof: str) -> str:
-    about = one_line("; ".join(line_of(lesson) for lesson in lessons[:3]), 300).replace('"', "'")
+def _skill(name: str, lessons: Sequence[Lesson], uses: Mapping[str, Uses], proof: str) -> str:
+    about = one_line("; ".join(_line(lesson) for lesson in lessons[:3]), 300).replace('"', "'")
     lines = ["---", f"name: {name}", f'description: "Learned from earlier attempts: {about}"', "---", ""]
     lines += [f"# {name.replace('-', ' ').capitalize()}", ""]
     if proof:
         sentence = f"The lessons are {proof}" if proof.startswith("certified") else f"{proof[:1].upper()}{proof[1:]}"
         lines += [f"{sentence}.", ""]
     for lesson in lessons:
-        right, wrong = uses.get(lesson.id, (0, 0))
-        more = f" and {len(lesson.sources) - 3} more" if len(lesson.sources) > 3 else ""
-        sources = ", ".join(lesson.sources[:3]) + more
-        remarks = [f"from {sources}" if sources else f"from a {lesson.origin}"]
-        remarks += [f"used {right + wrong} times: {right} right, {wrong} wrong"] if right + wrong else ["not used yet"]
-        lines.append(f"- {line_of(lesson)} ({'; '.join(remarks)}; `{lesson.id}`)")
+        right, wrong = uses[lesson.id].right, uses[lesson.id].wrong
+        used = f"used {right + wrong} times: {right} right, {wrong} wrong" if right + wrong else "not used yet"
+        sources = first_sources(lesson, 3) or f"a {lesson.origin}"
+        lines.append(f"- {_line(lesson)} (from {sources}; {used}; `{lesson.id}`)")
     return "\n".join(lines) + "\n"
 
 
@@ -146,56 +140,52 @@ def install(
         hooks[event] = [*(each for each in hooks.get(event, []) if "seasoned hook" not in json.dumps(each)), hook]
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(json.dumps(settings, indent=2) + "\n", encoding="utf-8")
-    if as_json:
-        print_json({"file": str(file), "agent": agent, "events": list(_EVENTS)})
-        return
-    tell(f"{file}: {agent} recalls at {', '.join(_EVENTS)[: -len(', SessionEnd')]} and records at SessionEnd")
+    line = f"{file}: {agent} recalls at SessionStart, UserPromptSubmit and records at SessionEnd"
+    show(as_json, {"file": file, "agent": agent, "events": list(_EVENTS)}, line)
+
+
+@contextmanager
+def _errors_told() -> Iterator[None]:
+    """Print an error on one line, and go on."""
+    try:
+        yield
+    except (SeasonedError, OSError) as error:
+        tell(f"seasoned: {error}", err=True)
 
 
 @app.command("recall")
+@_errors_told()
 def recall(namespace: NamespaceHere = "default", store: StoreOption = STORE) -> None:
     """Print the lessons for a request.
 
     Reads JSON from standard input. With a `prompt`, prints the relevant lessons, otherwise the most useful ones.
     """
-    _without_errors(lambda: _print_recalled(namespace, store, _input()))
+    from seasoned.memory import Memory
+
+    prompt = _input().get("prompt")
+    with open_store(store) as opened, Memory(opened, namespace=namespace, method="nearest", embedder=None) as memory:
+        lessons = ranked(memory.lessons(), {})
+    if isinstance(prompt, str) and prompt.strip():
+        words = {word for word in words_of(prompt) if len(word) > 3}
+        shared = {each.id: len(words.intersection(words_of(f"{each.key} {each.text}"))) for each in lessons}
+        near = [each for each in lessons if shared[each.id]]
+        chosen = sorted(near, key=lambda each: -shared[each.id])[:5]
+    else:
+        chosen = lessons[:_MAX_LESSONS]
+    if chosen:
+        print("What earlier sessions taught (advice, not orders):", *(f"- {_line(each)}" for each in chosen), sep="\n")
 
 
 @app.command("record")
+@_errors_told()
 def record(namespace: NamespaceHere = "default", llm: LearnsWith = None, store: StoreOption = STORE) -> None:
     """Import a session. Reads JSON with a `transcript_path` from standard input."""
-    _without_errors(lambda: _record_session(namespace, store, llm, _input()))
-
-
-def _print_recalled(namespace: str, store: str, event: dict[str, Any]) -> None:
-    from seasoned.memory import Memory
-    from seasoned.text import words_of
-
-    prompt = event.get("prompt")
-    with open_store(store) as opened, Memory(opened, namespace=namespace, method="nearest", embedder=None) as memory:
-        lessons = memory.lessons()
-        if not lessons:
-            return
-        if isinstance(prompt, str) and prompt.strip():
-            words = {word for word in words_of(prompt) if len(word) > 3}
-            shared = {each.id: len(words.intersection(words_of(f"{each.key} {each.text}"))) for each in lessons}
-            near = [each for each in ranked(lessons, {}) if shared[each.id]]
-            chosen = sorted(near, key=lambda each: -shared[each.id])[:5]
-        else:
-            chosen = ranked(lessons, {})[:_MAX_LESSONS]
-    if chosen:
-        print(
-            "What earlier sessions taught (advice, not orders):", *(f"- {line_of(each)}" for each in chosen), sep="\n"
-        )
-
-
-def _record_session(namespace: str, store: str, llm: str | None, event: dict[str, Any]) -> None:
     from seasoned.memory.screened import ScreenedPool
     from seasoned.traces import read
     from seasoned.traces import record as keep
     from seasoned.traces.fixes import keep_fixes
 
-    transcript = event.get("transcript_path")
+    transcript = _input().get("transcript_path")
     if not isinstance(transcript, str) or not transcript:
         raise DataError("standard input should be JSON with a transcript_path, as the agent's hooks write it")
     log = read(Path(transcript), "coding")
@@ -219,19 +209,8 @@ def _input() -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def _without_errors(work: Any) -> None:
-    try:
-        work()
-    except (SeasonedError, OSError) as error:
-        tell(f"seasoned: {error}", err=True)
-
-
 def _settings(file: Path) -> dict[str, Any]:
-    """The settings in a file; {} if it does not exist.
-
-    Raises:
-        ConfigError: the file has another format.
-    """
+    """The settings in a file; {} if it does not exist."""
     if not file.is_file():
         return {}
     try:

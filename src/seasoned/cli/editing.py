@@ -6,6 +6,7 @@ Always holds: each change is a version signed by "person" with a reason, under t
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -24,13 +25,11 @@ from seasoned.cli.shared import (
     tell,
 )
 from seasoned.errors import ConfigError
-from seasoned.types import LessonKind
+from seasoned.trust import mask
+from seasoned.types import Lesson, LessonKind
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from seasoned.memory.editing import Switch
-    from seasoned.types import Lesson
 
 IdArgument = Annotated[str, typer.Argument(metavar="LESSON", help="A lesson's id, or a prefix of it.")]
 IdsArgument = Annotated[list[str], typer.Argument(metavar="LESSON...", help="Lessons: ids, or prefixes of ids.")]
@@ -51,14 +50,12 @@ def add(
 ) -> None:
     """Add a lesson in your own words. A suspected prompt injection is quarantined."""
     from seasoned.memory.editing import written
-    from seasoned.trust import mask
 
     pool = pool_of(namespace, scope) or HOME
     lesson = written(kind, text, key=key, category=category, pinned=pin)
     with open_store(store) as opened:
         (stored,) = opened.add_lessons(pool, [lesson], who="person", why=mask(why))
-    line = f"{stored.id} was added to {pool}: {stored.text}"
-    show(as_json, {**stored.model_dump(mode="json"), "scope": pool}, line)
+    show(as_json, {**stored.model_dump(), "scope": pool}, f"{stored.id} was added to {pool}: {stored.text}")
     _tell_if_quarantined(stored)
 
 
@@ -76,7 +73,6 @@ def edit(
     If the new text looks like a prompt injection, the lesson is quarantined until you release it.
     """
     from seasoned.memory.editing import edited
-    from seasoned.trust import mask
 
     if text is None and key is None and pin is None:
         raise ConfigError("nothing to change: give --text, --key, --pin or --no-pin")
@@ -85,11 +81,11 @@ def edit(
         stored = find_lesson(opened, lesson)
         changed = edited(stored, text=text, key=key, pinned=pinned)
         same = changed == stored
-        present = stored if same else opened.update_lesson(changed, who="person", why=mask(why))
+        changed = stored if same else opened.update_lesson(changed, who="person", why=mask(why))
     if same and not as_json:
-        tell(f"{present.id} is like that already; nothing was changed")
+        tell(f"{stored.id} is like that already; nothing was changed")
     else:
-        _tell([present], as_json)
+        _tell([changed], as_json)
 
 
 def enable(
@@ -124,8 +120,6 @@ def remove(
     as_json: JsonOption = False,
 ) -> None:
     """Remove a lesson. Its history stays, unless --purge."""
-    from seasoned.trust import mask
-
     with open_store(store, must_exist=True) as opened:
         stored = find_lesson(opened, lesson)
         already = stored.status == "deleted" and not purge
@@ -141,16 +135,14 @@ def remove(
 def _switch(names: Sequence[str], switch: Switch, why: str, store: str, as_json: bool) -> None:
     """Switch all lessons, or none if the state of one does not allow it."""
     from seasoned.memory.editing import switched
-    from seasoned.trust import mask
 
     with open_store(store, must_exist=True) as opened:
-        stored = {each.id: each for each in (find_lesson(opened, name) for name in names)}
-        changed = [
-            switched(each, switch, [change.lesson.status for change in opened.history(each.id)])
-            for each in stored.values()
-        ]
-        switched_lessons = opened.update_lessons(changed, who="person", why=mask(why))
-    _tell(switched_lessons, as_json)
+        changed = {}
+        for each in (find_lesson(opened, name) for name in names):
+            states = [change.lesson.status for change in opened.history(each.id)]
+            changed[each.id] = switched(each, switch, states)
+        stored = opened.update_lessons(list(changed.values()), who="person", why=mask(why))
+    _tell(stored, as_json)
 
 
 def _tell(lessons: Sequence[Lesson], as_json: bool) -> None:
@@ -158,7 +150,7 @@ def _tell(lessons: Sequence[Lesson], as_json: bool) -> None:
         f"{each.id} is now version {each.version} ({each.status}{', pinned' if each.pinned else ''}): {each.text}"
         for each in lessons
     ]
-    show(as_json, [lesson.model_dump(mode="json") for lesson in lessons], lines)
+    show(as_json, lessons, lines)
     for lesson in lessons:
         _tell_if_quarantined(lesson)
 

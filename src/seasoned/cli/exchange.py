@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from seasoned.cli.coding import first_sources, ranked, write_block, write_skills
 from seasoned.cli.shared import (
     FLAGGED,
     MEMORY,
@@ -36,30 +37,24 @@ from seasoned.cli.shared import (
     write_out,
 )
 from seasoned.errors import ConfigError, DataError
+from seasoned.text import prompt_line
+from seasoned.types import Lesson
 
 if TYPE_CHECKING:
     from seasoned.store.sql import Store
     from seasoned.traces import Imported
     from seasoned.trust.lineage import Trust
-    from seasoned.types import Lesson
 
 _FORMATS = "react-log|messages|inspect|otel|coding"  # those of `seasoned.traces`, without its import
 _MAX_NAMED = 20  # problems that are printed
 _MAX_NAMED_JSON = 1000
 _PAGE = 500
 _MAX_SOURCES = 5  # printed sources of a lesson, and pools
-_HEADINGS = {
-    "insight": "Insights",
-    "heuristic": "Heuristics",
-    "guideline": "Guidelines",
-    "fact": "Facts",
-    "reflection": "Reflections",
-    "note": "Notes",
-}
+_KINDS = ("insight", "heuristic", "guideline", "fact", "reflection", "note")  # in the order of the Markdown page
 
 
 def _format(name: str) -> str:
-    """Check the name of a format; the error for an unknown one suggests the nearest."""
+    """A known name of a format; the error for an unknown one suggests the nearest."""
     from seasoned.traces import formats
 
     known = formats()
@@ -119,8 +114,8 @@ def _report(log: Imported, file: Path, namespace: str, stored: dict[str, int], a
         **stored,
     }
     if as_json:
-        named = [{"where": p.where, "why": p.why} for p in log.problems[:_MAX_NAMED_JSON]]
-        print_json({"file": str(file), "format": log.format, "namespace": namespace, **counts, "problems": named})
+        named = log.problems[:_MAX_NAMED_JSON]
+        print_json({"file": file, "format": log.format, "namespace": namespace, **counts, "problems": named})
         return
     tell(
         f"{many(counts['trajectories'], 'trajectory', 'trajectories')} of {many(counts['tasks'], 'task')} "
@@ -197,30 +192,23 @@ def export(
                 write_lines(starmap(lesson_line, lessons), output, as_json)
             else:
                 write_out([markdown(lessons)], output)
-    one, several = ("lesson", "lessons") if what == "lessons" else ("trajectory", "trajectories")
-    tell_written(many(count, one, several), output, as_json)
+    written = many(count, "lesson") if what == "lessons" else many(count, "trajectory", "trajectories")
+    tell_written(written, output, as_json)
 
 
 def _for_agents(store: Store, pool: str | None, form: str, output: Path | None, cap: int) -> int:
-    """Write lessons for a coding agent; return how many.
-
-    Raises:
-        ConfigError: there is no output.
-    """
-    from seasoned.cli.coding import ranked, write_block, write_skills
+    """Write active lessons for a coding agent; return how many."""
     from seasoned.store.pages import uses
 
     if output is None:
         example = "AGENTS.md" if form == "agents-md" else "skills/"
         raise ConfigError(f"name the output: --format {form} --output {example}")
-    active = [each for each in by_pool(store, pool) if each[1].status == "active"]
-    counts = {
-        lesson.id: (known.right, known.wrong) for _, lesson, _, _ in active if (known := uses(store, lesson.id, 1))
-    }
-    lessons = ranked((lesson for _, lesson, _, _ in active), counts)
+    active = [(lesson, proof) for _, lesson, _, proof in by_pool(store, pool) if lesson.status == "active"]
+    counts = {lesson.id: uses(store, lesson.id, 1) for lesson, _ in active}
+    lessons = ranked([lesson for lesson, _ in active], counts)
     if form == "agents-md":
         return write_block(output, lessons, cap)
-    proofs = {proof for _, _, _, proof in active}
+    proofs = {proof for _, proof in active}
     write_skills(output, lessons, counts, proofs.pop() if len(proofs) == 1 else "")
     return len(lessons)
 
@@ -241,9 +229,8 @@ def _tell_left_out(store: Store, pool: str | None, successes: bool) -> None:
 def _chats(store: Store, scope: str | None, successes: bool) -> Iterator[str]:
     from seasoned.traces.messages import chat_line
 
-    wanted = True if successes else None
     offset = 0
-    while page := store.trajectories(scope, success=wanted, limit=_PAGE, offset=offset):
+    while page := store.trajectories(scope, success=successes or None, limit=_PAGE, offset=offset):
         yield from map(chat_line, page)
         offset += len(page)
 
@@ -274,18 +261,15 @@ def markdown(lessons: Sequence[tuple[str, Lesson, Trust, str]]) -> str:
     pools: dict[str, dict[str, list[Lesson]]] = defaultdict(lambda: defaultdict(list))
     trusted = {lesson.id: trust for _, lesson, trust, _ in lessons}
     proofs = {pool: proof for pool, _, _, proof in lessons}
-    for pool, lesson, _, _ in lessons:
+    for pool, lesson, _, _ in sorted(lessons, key=lambda one: -one[1].importance):
         pools[pool][lesson.kind].append(lesson)
-    lines = ["# Lessons", ""] + ([] if lessons else ["No lessons."])
-    for pool, kinds in pools.items():
-        lines += [f"## {_plain(pool)}", "", *([f"{_plain(proofs[pool]).capitalize()}.", ""] if proofs[pool] else [])]
-        for kind in (kind for kind in _HEADINGS if kind in kinds):
-            lines += [f"### {_HEADINGS[kind]} ({len(kinds[kind])})", ""]
-            lines += [
-                _item(lesson, trusted[lesson.id])
-                for lesson in sorted(kinds[kind], key=lambda lesson: -lesson.importance)
-            ]
-            lines.append("")
+    lines = ["# Lessons", "", *([] if lessons else ["No lessons."])]
+    for pool, proof in proofs.items():
+        kinds = pools[pool]
+        lines += [f"## {_plain(pool)}", "", *([f"{_plain(proof).capitalize()}.", ""] if proof else [])]
+        for kind in (kind for kind in _KINDS if kind in kinds):
+            items = [_item(lesson, trusted[lesson.id]) for lesson in kinds[kind]]
+            lines += [f"### {kind.capitalize()}s ({len(items)})", "", *items, ""]
     return "\n".join(lines).rstrip() + "\n"
 
 
@@ -295,14 +279,9 @@ def _item(lesson: Lesson, trust: Trust) -> str:
     remarks += [f"category {_plain(lesson.category)}"] if lesson.category else []
     remarks += ["pinned"] if lesson.pinned else []
     remarks += [lesson.status] if lesson.status != "active" else []
-    if lesson.sources:
-        more = len(lesson.sources) - _MAX_SOURCES
-        named = ", ".join(map(_plain, lesson.sources[:_MAX_SOURCES]))
-        remarks.append(f"from {named} and {more} more" if more > 0 else f"from {named}")
+    remarks += [f"from {_plain(first_sources(lesson, _MAX_SOURCES))}"] if lesson.sources else []
     return f"- {key}{_plain(lesson.text)} ({'; '.join(remarks)}; `{_plain(lesson.id)}`)"
 
 
 def _plain(text: str) -> str:
-    from seasoned.text import prompt_line
-
     return re.sub(r"([\[\]!])", r"\\\1", html.escape(prompt_line(text, 10_000), quote=False))

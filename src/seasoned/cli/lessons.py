@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from pydantic import ValidationError
 
 from seasoned.cli import editing, upkeep
 from seasoned.cli.editing import IdArgument
@@ -37,16 +38,14 @@ from seasoned.cli.shared import (
     tell_written,
     write_lines,
 )
+from seasoned.embed import default_embedder
 from seasoned.errors import ConfigError, DataError
 from seasoned.files import read_text
 from seasoned.proof.certificate import standing
-from seasoned.types import LessonKind, LessonStatus
+from seasoned.types import Guidance, Lesson, LessonKind, LessonStatus, Task, new_id
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from seasoned.store.sql import Store
-    from seasoned.types import Guidance, Lesson
 
 app = typer.Typer(help="Read, correct and move lessons. Without a command, list them.", invoke_without_command=True)
 LimitOption = Annotated[int, typer.Option("--limit", min=1, help="At most this many, the newest.")]
@@ -73,7 +72,7 @@ def list_lessons(
     as_json: JsonOption = False,
 ) -> None:
     """List lessons, the newest last (insights by their votes). Deleted ones need --status deleted."""
-    _list("", kind, status, (namespace, scope), limit, store, as_json)
+    _list("", kind, status, namespace, scope, limit, store, as_json)
 
 
 @app.command("search")
@@ -87,14 +86,15 @@ def search(
     as_json: JsonOption = False,
 ) -> None:
     """Find lessons that contain all given words. Deleted ones need --status deleted."""
-    _list(words, None, status, (namespace, scope), limit, store, as_json)
+    _list(words, None, status, namespace, scope, limit, store, as_json)
 
 
 def _list(
     words: str,
     kind: LessonKind | None,
     status: LessonStatus | None,
-    pool: tuple[str | None, str | None],
+    namespace: str | None,
+    scope: str | None,
     limit: int,
     store: str,
     as_json: bool,
@@ -106,7 +106,7 @@ def _list(
         show(as_json, [], begin(store))
         return
     with open_store(store) as opened:
-        chosen = chosen_pool(opened, *pool)
+        chosen = chosen_pool(opened, namespace, scope)
         page = lesson_page(opened, scope=chosen, kind=kind, status=status, query=words, limit=limit + 1)
         lessons = [line.lesson for line in page[:limit][::-1]]
         if all(lesson.kind == "insight" for lesson in lessons):
@@ -117,8 +117,7 @@ def _list(
     if len(page) > limit:
         typer.echo(f"These are the newest {limit:,}; --limit gives more.", err=True)
     if as_json:
-        beside = {lesson.id: {"scope": scopes[lesson.id], "trust": trust[lesson.id].name_} for lesson in lessons}
-        print_json([{**lesson.model_dump(mode="json"), **beside[lesson.id]} for lesson in lessons])
+        print_json([{**one.model_dump(), "scope": scopes[one.id], "trust": trust[one.id].name_} for one in lessons])
         return
     show_lessons(lessons, scopes)
     for scope, proof in proofs.items():
@@ -137,13 +136,11 @@ def show_lesson(lesson: IdArgument, store: StoreOption = STORE, as_json: JsonOpt
 
     with open_store(store, must_exist=True) as opened:
         stored = find_lesson(opened, lesson)
-        history = opened.history(stored.id)
-        uses = opened.lesson_uses(stored.id)
-        scope = opened.scope_of(stored.id)
-        trust = trust_in(opened, [stored])[stored.id]
+        history, uses = opened.history(stored.id), [success for _, success in opened.lesson_uses(stored.id)]
+        scope, trust = opened.scope_of(stored.id), trust_in(opened, [stored])[stored.id]
         proof = str(standing(opened, scope or "") or "")
     changes = [{"version": c.version, "at": c.at, "who": c.who, "why": c.why, "text": c.lesson.text} for c in history]
-    ended = {"right": sum(s is True for _, s in uses), "wrong": sum(s is False for _, s in uses), "all": len(uses)}
+    ended = {"right": uses.count(True), "wrong": uses.count(False), "all": len(uses)}
     lines = [
         f"{stored.id}  {stored.kind}  {stored.status}{'  pinned' if stored.pinned else ''}  version {stored.version}",
         f"pool     {scope}\nkey      {stored.key}\ntext     {stored.text}",
@@ -153,13 +150,12 @@ def show_lesson(lesson: IdArgument, store: StoreOption = STORE, as_json: JsonOpt
         lines.append(f"proof    the pool is {proof}" if proof.startswith("cert") else f"proof    {proof}")
     if flagged := reasons(stored):
         lines.append(f"flagged  the text {'; it '.join(flagged)}")
-    unknown = len(uses) - ended["right"] - ended["wrong"]
-    rest = f", {unknown} unknown" if unknown else ""
+    rest = f", {uses.count(None)} unknown" if None in uses else ""
     times = f"{many(len(uses), 'time')}: {ended['right']} right, {ended['wrong']} wrong{rest}" if uses else "never"
     lines.append(f"used     {times}")
     lines += [f"  v{each.version} {each.at} {each.who}: {each.why}\n     {each.lesson.text}" for each in history]
     beside = {"scope": scope, "trust": trust.name_, "certificate": proof, "history": changes, "uses": ended}
-    show(as_json, {**stored.model_dump(mode="json"), **beside}, lines)
+    show(as_json, {**stored.model_dump(), **beside}, lines)
 
 
 @app.command("export")
@@ -196,7 +192,7 @@ def import_lessons(
     A file without any lesson is refused. Secrets are masked, and suspected prompt injections are quarantined.
     """
     given = pool_of(namespace, scope)
-    good, broken = _read(read_text(file).split("\n"))
+    good, broken = _read(read_text(file))
     for line in shortened([f"line {number}: {why}" for number, why in broken], _MAX_NAMED):
         tell(line, err=True)
     bad = many(len(broken), "broken line")
@@ -219,15 +215,14 @@ def import_lessons(
     tell(f"{many(len(good), 'lesson')} imported into {', '.join(pools)}{each}, {bad}")
     runs = sum(bool(RUN.match(named)) for named, _ in good)
     if runs and given is None:
-        verb = "was" if runs == 1 else "were"
-        tell(f"{runs:,} of them {verb} from a run, and went into {HOME}: name another pool with --scope", err=True)
-    waiting = sum(lesson.status == "quarantined" for _, lesson in good)
-    if waiting:
-        verb = "is" if waiting == 1 else "are"
-        tell(f"{waiting:,} of them {verb} in quarantine: see `seasoned lessons list --status quarantined`", err=True)
+        moved = many(runs, "of them was", "of them were")
+        tell(f"{moved} from a run, and went into {HOME}: name another pool with --scope", err=True)
+    if waiting := sum(lesson.status == "quarantined" for _, lesson in good):
+        held = many(waiting, "of them is", "of them are")
+        tell(f"{held} in quarantine: see `seasoned lessons list --status quarantined`", err=True)
 
 
-def _read(lines: Sequence[str]) -> tuple[list[tuple[str, Lesson]], list[tuple[int, str]]]:
+def _read(text: str) -> tuple[list[tuple[str, Lesson]], list[tuple[int, str]]]:
     """Read JSON lines: the lessons, each with the pool that it names or "", and the broken lines with the reasons.
 
     Each lesson gets a new id, and passes the checks of `Memory.add`, except that a long text is cut.
@@ -236,48 +231,37 @@ def _read(lines: Sequence[str]) -> tuple[list[tuple[str, Lesson]], list[tuple[in
 
     good: list[tuple[str, Lesson]] = []
     broken: list[tuple[int, str]] = []
-    for number, line in enumerate(lines, 1):
-        if line.strip():
-            raw, why = load(line)
-            try:
-                if why or not isinstance(raw, dict):
-                    raise DataError(why or "not an object")
-                good.append(_lesson_from(raw))
-            except DataError as error:
-                broken.append((number, str(error)))
+    for number, line in enumerate(text.split("\n"), 1):
+        if not line.strip():
+            continue
+        raw, why = load(line)
+        try:
+            if why or not isinstance(raw, dict):
+                raise DataError(why or "not an object")
+            good.append(_lesson_from(raw))
+        except ValidationError as error:
+            fault = error.errors()[0]
+            broken.append((number, f"{'.'.join(map(str, fault['loc']))}: {fault['msg'].lower()}"))
+        except (ConfigError, DataError) as error:
+            broken.append((number, str(error)))
+        except RecursionError:
+            broken.append((number, "nested too deeply"))
     return good, broken
 
 
 def _lesson_from(raw: dict[str, Any]) -> tuple[str, Lesson]:
-    """The pool that a line names, and its lesson.
-
-    Raises:
-        DataError: if it is not a lesson.
-    """
-    from pydantic import ValidationError
-
+    """The pool that a line names, and its lesson."""
     from seasoned.memory.editing import checked_key, checked_text
     from seasoned.memory.screened import MAX_LESSON, screen_lesson
-    from seasoned.types import Lesson, new_id
 
     fields = {name: value for name, value in raw.items() if name != "schema_version"}
-    try:
-        lesson = Lesson.model_validate({**fields, "id": new_id("les"), "version": 1, "sources": ()})
-        checked_text(lesson.text[:MAX_LESSON])
-        data = dict(lesson.data)
-        named = data.pop("scope", "")
-        data.pop("trust", None)
-        # The author, and the trust of the other store, cannot be verified here.
-        data = {**data, "imported": True}
-        imported = lesson.model_copy(update={"key": checked_key(lesson.kind, lesson.key), "data": data})
-        return named.strip() if isinstance(named, str) else "", screen_lesson(imported)
-    except ValidationError as error:
-        fault = error.errors()[0]
-        raise DataError(f"{'.'.join(map(str, fault['loc']))}: {fault['msg'].lower()}") from error
-    except ConfigError as error:
-        raise DataError(str(error)) from error
-    except RecursionError as error:
-        raise DataError("nested too deeply") from error
+    lesson = Lesson.model_validate({**fields, "id": new_id("les"), "version": 1, "sources": ()})
+    checked_text(lesson.text[:MAX_LESSON])
+    # The author, and the trust of the other store, cannot be verified here.
+    data = {name: value for name, value in lesson.data.items() if name not in ("scope", "trust")} | {"imported": True}
+    imported = lesson.model_copy(update={"key": checked_key(lesson.kind, lesson.key), "data": data})
+    named = lesson.data.get("scope")
+    return named.strip() if isinstance(named, str) else "", screen_lesson(imported)
 
 
 def recall(
@@ -301,7 +285,7 @@ def recall(
     with open_store(store, must_exist=True) as opened:
         pool = chosen_pool(opened, namespace, scope) or _default_pool(opened)
         guidance = _recalled(opened, pool, text, method, options)
-    show(as_json, guidance.model_dump(mode="json"), guidance.text or f"nothing in {pool} fits this task")
+    show(as_json, guidance, guidance.text or f"nothing in {pool} fits this task")
 
 
 def _default_pool(store: Store) -> str:
@@ -312,7 +296,6 @@ def _default_pool(store: Store) -> str:
 
 def _recalled(store: Store, pool: str, text: str, method: str | None, options: dict[str, Any]) -> Guidance:
     if pool.startswith(MEMORY):
-        from seasoned.embed import default_embedder
         from seasoned.memory import Memory
         from seasoned.memory.opening import usual_method
 
@@ -324,7 +307,6 @@ def _recalled(store: Store, pool: str, text: str, method: str | None, options: d
         raise ConfigError(f"--method is for memories, but {pool} is not a memory: give --namespace")
     from seasoned.methods.expnote import ExpNote
     from seasoned.pool import ExperiencePool
-    from seasoned.types import Task
 
     notes = ExpNote(**{"k": 5, **options})
     return notes.recall(Task(id="recall", text=text), ExperiencePool(store, pool, read_only=True))

@@ -8,14 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
 import typer
 
 from seasoned.text import one_line
-
-if TYPE_CHECKING:
-    from seasoned.types import Lesson
+from seasoned.types import Lesson
 
 _MAX_TEXT = 300  # shown characters of a text; an insight has no more
 _SHORT_TEXT = 100  # shown characters if several kinds share a narrow terminal; there, keys precede the texts
@@ -27,14 +24,9 @@ RUN = re.compile(r"\d{8}T\d{6}-.*-([0-9a-f]{6})(?=/)")
 
 
 def show_lessons(lessons: Sequence[Lesson], scopes: Mapping[str, str]) -> None:
-    """Print lessons.
-
-    Args:
-        lessons: the lessons, in this order.
-        scopes: pools by lesson id; shown if there are several.
-    """
+    """Print lessons in this order; `scopes` are their pools by id, which are shown if there are several."""
     from rich.console import Console
-    from rich.table import Column, Table
+    from rich.table import Table
     from rich.text import Text
 
     console = Console()
@@ -60,16 +52,10 @@ def show_lessons(lessons: Sequence[Lesson], scopes: Mapping[str, str]) -> None:
     left_out = _narrow(shown, max_widths, console.width)
     # A single kind is the heading of the column of texts.
     heads = {"lesson": next(iter(kinds))} if one_kind else {}
-    table = Table(
-        *(
-            Column(
-                heads.get(name, name), overflow="fold", no_wrap=name in ("id", "kind"), max_width=max_widths.get(name)
-            )
-            for name in shown
-        ),
-        box=None,
-        pad_edge=False,
-    )
+    table = Table(box=None, pad_edge=False)
+    for name in shown:
+        whole, widest = name in ("id", "kind"), max_widths.get(name)
+        table.add_column(heads.get(name, name), overflow="fold", no_wrap=whole, max_width=widest)
     for row in zip(*shown.values(), strict=True):
         table.add_row(*map(Text, row))
     console.print(table)

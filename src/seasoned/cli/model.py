@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -60,24 +59,24 @@ def path(name: NameArgument = "qwen", as_json: JsonOption = False) -> None:
     from seasoned.llm.modelfile import model_path
 
     file = model_path(name)
-    show(as_json, {"path": str(file), "there": file.is_file()}, str(file))
+    show(as_json, {"path": file, "there": file.is_file()}, str(file))
 
 
 @app.command("pull")
 def pull(name: NameArgument = "qwen", as_json: JsonOption = False) -> None:
     """Download the model, once, and verify it."""
-    file = str(pull_with_progress(name))
-    show(as_json, {"path": file}, file)
+    file = pull_with_progress(name)
+    show(as_json, {"path": file}, str(file))
 
 
 @app.command("check")
 def check(name: NameArgument = "qwen", as_json: JsonOption = False) -> None:
     """Verify the file's hash."""
-    from seasoned.llm.modelfile import check as check_file
+    from seasoned.llm import modelfile
 
-    report = check_file(name)
+    report = modelfile.check(name)
     sound = f"{report.path} is complete: {report.size:,} bytes, sha256 {report.sha256}"
-    show(as_json, asdict(report), report.problem or sound)
+    show(as_json, report, report.problem or sound)
     if report.state != "ok":
         raise typer.Exit(1)
 
@@ -87,7 +86,7 @@ def pull_with_progress(name: str) -> Path:
     from rich.console import Console
     from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 
-    from seasoned.llm.modelfile import pull as pull_file
+    from seasoned.llm import modelfile
 
     console = Console(stderr=True)
     columns = (TextColumn("{task.description}", markup=False), BarColumn(), DownloadColumn(), TimeRemainingColumn())
@@ -97,7 +96,7 @@ def pull_with_progress(name: str) -> Path:
         def update(done: int, total: int) -> None:
             bar.update(task, completed=done, total=total)
 
-        return pull_file(name, progress=update)
+        return modelfile.pull(name, progress=update)
 
 
 def doctor(
@@ -107,8 +106,8 @@ def doctor(
     as_json: JsonOption = False,
 ) -> None:
     """Check this installation: libraries, model, store and runs. Exit code 1 if anything is wrong."""
+    python = _line("python", True, sys.version.split()[0])
     repaired = _repair(store) if repair else []
-    python = _line("python", sys.version_info >= (3, 11), sys.version.split()[0])
     checks = [python, *_libraries(), _model(), _sandbox(), *repaired, _store(store, bool(repaired))]
     checks += [_line(*check(runs)) for _, check in loaded("checks")]
     ok = all(one["ok"] for one in checks)
@@ -129,12 +128,12 @@ def _libraries() -> list[dict[str, Any]]:
     from importlib import metadata
 
     lines = []
-    for extra, libraries in _EXTRAS.items():
-        for library in libraries:
-            try:
-                lines.append(_line(library, True, metadata.version(library)))
-            except metadata.PackageNotFoundError:
-                lines.append(_line(library, True, f"not installed (optional): pip install 'seasoned[{extra}]'"))
+    for extra, library in ((extra, library) for extra, libraries in _EXTRAS.items() for library in libraries):
+        try:
+            says = metadata.version(library)
+        except metadata.PackageNotFoundError:
+            says = f"not installed (optional): pip install 'seasoned[{extra}]'"
+        lines.append(_line(library, True, says))
     return lines
 
 

@@ -11,16 +11,16 @@ import secrets
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from seasoned.cli.shared import RUNS, STORE, MethodOption, RunsOption, StoreOption, is_missing, open_store
+from seasoned.embed import default_embedder
+from seasoned.embed import embedder as make_embedder
 from seasoned.errors import ConfigError
-
-if TYPE_CHECKING:
-    from seasoned.protocols import Embedder
 
 TOKEN = "SEASONED_MCP_TOKEN"
 PORT = 8765
@@ -46,8 +46,7 @@ def serve(
 
     Read and correct lessons, attempts and runs there. Ctrl-C stops it.
     """
-    from seasoned.web.app import LOOPBACK, make_app
-    from seasoned.web.app import serve as serve_page
+    from seasoned.web import app as page
 
     token = secrets.token_urlsafe(24)
     with ExitStack() as stack:
@@ -58,16 +57,17 @@ def serve(
             typer.echo(f"While this program runs, other programs on this machine can use the store {store}")
         if is_missing(store):
             typer.echo(f"seasoned: there was no store at {store}, so an empty one was created", err=True)
-        opened, vectors = stack.enter_context(open_store(store)), _embedder(embedder)
+        opened = stack.enter_context(open_store(store))
+        vectors = make_embedder(embedder or "static") if embedder or find_spec("wordllama") else None
         options: dict[str, Any] = {"host": host, "warming": _low_latency, "llm": llm, "method": method}
-        app = make_app(opened, token=token, runs_folder=runs, embedder=vectors, **options)
-        if host not in LOOPBACK:
-            typer.echo(
-                f"seasoned: other machines can reach {host}, and nothing is encrypted: whoever reads the address can "
-                "change every lesson",
-                err=True,
-            )
-        serve_page(app, host=host, port=port, ready=lambda address: typer.echo(f"{address}?token={token}"))
+        app = page.make_app(opened, token=token, runs_folder=runs, embedder=vectors, **options)
+        if host not in page.LOOPBACK:
+            _warn(host, ": whoever reads the address can change every lesson")
+        page.serve(app, host=host, port=port, ready=lambda address: typer.echo(f"{address}?token={token}"))
+
+
+def _warn(host: str, more: str = "") -> None:
+    typer.echo(f"seasoned: other machines can reach {host}, and nothing is encrypted{more}", err=True)
 
 
 @contextmanager
@@ -82,16 +82,6 @@ def _low_latency() -> Iterator[None]:
         sys.setswitchinterval(before)
         gc.freeze()
         gc.enable()
-
-
-def _embedder(name: str | None) -> Embedder | None:
-    from importlib.util import find_spec
-
-    if name is None and not find_spec("wordllama"):
-        return None
-    from seasoned.embed import embedder
-
-    return embedder(name or "static")
 
 
 def mcp(
@@ -113,7 +103,6 @@ def mcp(
     store: StoreOption = STORE,
 ) -> None:
     """Serve a memory over MCP. Its tools recall, record, set outcomes, learn, note, list and show the effect."""
-    from seasoned.embed import default_embedder
     from seasoned.mcp import serve_http, serve_stdio
     from seasoned.memory import Memory
     from seasoned.memory.opening import usual_method
@@ -131,7 +120,7 @@ def mcp(
         env_token = os.environ.get(TOKEN, "")
         token = env_token or secrets.token_urlsafe(24)
         if host != "127.0.0.1":
-            typer.echo(f"seasoned: other machines can reach {host}, and nothing is encrypted", err=True)
+            _warn(host)
 
         def ready(address: str) -> None:
             typer.echo(address)

@@ -1,7 +1,7 @@
 """Functions that commands share: options, output, errors, and lookups of runs, pools and lessons.
 
-Always holds: nothing heavy is imported here; `tell` prints no control characters of a terminal, whoever wrote the text;
-data for programs are UTF-8.
+All lookups and checks raise ConfigError. Always holds: nothing heavy is imported here; `tell` prints no control
+characters of a terminal, whoever wrote the text; data for programs are UTF-8.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import IO, TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from seasoned.errors import ConfigError
 from seasoned.text import clean
+from seasoned.types import Lesson, Trajectory
 
 if TYPE_CHECKING:
     from seasoned.store.sql import Store
-    from seasoned.types import Lesson, Trajectory
 
 StoreOption = Annotated[
     str, typer.Option("--store", envvar="SEASONED_STORE", help="The store: a SQLite file, or a postgresql:// address.")
@@ -69,7 +69,7 @@ HOME = f"{MEMORY}default"
 """The default pool for lessons."""
 _MAX_NAMED = 8  # pools in an error message
 _SQLITE_HEADER = b"SQLite format 3\0"
-_SUFFIXES = ("-wal", "-shm", "-journal")  # of SQLite's files beside a store
+_BESIDE = ("-wal", "-shm", "-journal")  # ends of the names of SQLite's files beside a store
 
 
 def fail(error: BaseException) -> int:
@@ -84,9 +84,11 @@ def fail(error: BaseException) -> int:
 
 
 def print_json(value: Any) -> None:
-    """Print a value as JSON."""
+    """Print a value as JSON: models and dataclasses as their fields, other objects as text."""
+    from pydantic_core import to_jsonable_python
+
     _utf8()
-    typer.echo(json.dumps(value, ensure_ascii=False, indent=2, default=str))
+    typer.echo(json.dumps(to_jsonable_python(value, fallback=str), ensure_ascii=False, indent=2))
 
 
 def _utf8() -> None:
@@ -100,7 +102,7 @@ def tell(text: object, *, err: bool = False) -> None:
 
 
 def show(as_json: bool, value: Any, lines: str | Iterable[str]) -> None:
-    """Print a value as JSON for programs, or else lines of any origin for people."""
+    """Print a value as `print_json` does for programs, or else lines of any origin for people."""
     if as_json:
         print_json(value)
         return
@@ -119,35 +121,29 @@ def shortened(lines: Sequence[str], most: int, rest: str = "and {:,} more") -> l
 
 
 def write_out(parts: Iterable[str], output: Path | None) -> int:
-    """Write parts to standard output, or to a file, which is replaced as a whole; returns how many there were.
-
-    Raises:
-        ConfigError: if the file is a store, or cannot be written.
-    """
-    if output is not None:
-        check_output(output)
-    count = 0
-
-    def counted() -> Iterator[str]:
-        nonlocal count
-        for part in parts:
-            count += 1
-            yield part
-
+    """Write parts to standard output, or to a file, which is replaced as a whole; returns how many there were."""
     if output is None:
         _utf8()
-        sys.stdout.writelines(counted())
-        return count
+        return _write(parts, sys.stdout)
+    check_output(output)
     partial = output.with_name(f".{output.name}.{os.getpid()}")
     try:
         with partial.open("w", encoding="utf-8", newline="\n") as stream:
-            stream.writelines(counted())
+            count = _write(parts, stream)
         partial.replace(output)
     except OSError as error:
         raise ConfigError(f"{output} cannot be written: {error.strerror or error}") from error
     finally:
         with suppress(OSError):
             partial.unlink()
+    return count
+
+
+def _write(parts: Iterable[str], stream: IO[str]) -> int:
+    count = 0
+    for part in parts:
+        stream.write(part)
+        count += 1
     return count
 
 
@@ -169,29 +165,24 @@ def tell_written(count: str, output: Path | None, as_json: bool) -> None:
 
 
 def check_output(output: Path) -> None:
-    """Check that an output file can be written and is neither a store nor one of SQLite's files beside a store.
-
-    Raises:
-        ConfigError: if it is one of these or a folder, or its folder does not exist.
-    """
-    with suppress(OSError):  # such as a name that is too long for a path
+    """Check that an output file can be written, and is neither a store nor one of SQLite's files beside a store."""
+    beside = [Path(str(output.resolve()).removesuffix(end)) for end in _BESIDE if output.name.endswith(end)]
+    try:
         if not output.name or output.is_dir():
             raise ConfigError(f"expected a file to write, but {output} is a folder: name a file in it")
         if not output.parent.is_dir():
             raise ConfigError(f"{output} cannot be written: there is no folder {output.parent}")
-    names = [str(output), *(str(output.resolve()).removesuffix(end) for end in _SUFFIXES if output.name.endswith(end))]
-    try:
-        stores = [name for name in names if Path(name).is_file() and _first_bytes(name) == _SQLITE_HEADER]
-    except OSError as error:
+        stores = [each for each in (output, *beside) if each.is_file() and _is_sqlite(each)]
+    except OSError as error:  # such as a name that is too long for a path
         raise ConfigError(f"{output} cannot be written: {error.strerror or error}") from error
     if stores:
-        use = "is a store" if stores[0] == names[0] else f"belongs to the store {stores[0]}"
+        use = "is a store" if stores[0] == output else f"belongs to the store {stores[0]}"
         raise ConfigError(f"{output} {use}, which is not overwritten: name another file")
 
 
-def _first_bytes(name: str) -> bytes:
-    with Path(name).open("rb") as stream:
-        return stream.read(len(_SQLITE_HEADER))
+def _is_sqlite(file: Path) -> bool:
+    with file.open("rb") as stream:
+        return stream.read(len(_SQLITE_HEADER)) == _SQLITE_HEADER
 
 
 def is_missing(address: str) -> bool:
@@ -218,12 +209,7 @@ def named_store(address: str) -> str:
 
 @contextmanager
 def open_store(address: str, *, must_exist: bool = False) -> Iterator[Store]:
-    """Open a store for the block.
-
-    Raises:
-        ConfigError: if it must exist and does not.
-        StoreError: if it cannot be opened.
-    """
+    """Open a store for the block; ConfigError if it must exist and does not, StoreError if it cannot be opened."""
     if must_exist and is_missing(address):
         raise ConfigError(
             f"there is no store at {address} yet: a run, `seasoned import` or `Memory` makes one; name another with "
@@ -239,23 +225,13 @@ def open_store(address: str, *, must_exist: bool = False) -> Iterator[Store]:
 
 
 def one_scope(store: Store, namespace: str | None, scope: str | None) -> str:
-    """The pool that --namespace or --scope names, or the only one that holds lessons.
-
-    Raises:
-        ConfigError: as `chosen_pool`; if neither is given and there are several such pools, or none.
-    """
-    chosen = chosen_pool(store, namespace, scope)
-    if chosen is not None:
-        return chosen
-    return only_pool([name for name in store.scopes() if store.lessons(name, limit=1)], " with lessons")
+    """The pool that --namespace or --scope names, or the only one that holds lessons."""
+    with_lessons = (name for name in store.scopes() if store.lessons(name, limit=1))
+    return chosen_pool(store, namespace, scope) or only_pool(list(with_lessons), " with lessons")
 
 
 def only_pool(pools: Sequence[str], which: str = "") -> str:
-    """The only pool of these.
-
-    Raises:
-        ConfigError: if there are several, or none.
-    """
+    """The only pool of these; ConfigError if there are several, or none."""
     if len(pools) != 1:
         names = ", ".join(pools[:5]) or "none"
         raise ConfigError(f"name a pool with --namespace or --scope: the store has {len(pools)}{which} ({names})")
@@ -263,11 +239,7 @@ def only_pool(pools: Sequence[str], which: str = "") -> str:
 
 
 def pool_of(namespace: str | None, scope: str | None) -> str | None:
-    """The pool that --namespace or --scope names; None if neither is given.
-
-    Raises:
-        ConfigError: if both are given, or one is empty.
-    """
+    """The pool that --namespace or --scope names, known or not; None if neither is given."""
     if namespace is not None and scope is not None:
         raise ConfigError(
             f"give --namespace or --scope, not both: the namespace {namespace!r} is the scope {MEMORY + namespace!r}"
@@ -279,23 +251,9 @@ def pool_of(namespace: str | None, scope: str | None) -> str | None:
 
 
 def chosen_pool(store: Store, namespace: str | None, scope: str | None) -> str | None:
-    """The pool that --namespace or --scope names; None if neither is given.
-
-    Raises:
-        ConfigError: as `pool_of` and `known_pool`.
-    """
-    pool = pool_of(namespace, scope)
-    return None if pool is None else known_pool(store, pool)
-
-
-def known_pool(store: Store, pool: str) -> str:
-    """The pool, if the store has it.
-
-    Raises:
-        ConfigError: if it has not; the message names some that it has.
-    """
-    pools = store.scopes()
-    if pool in pools or (pool.startswith(MEMORY) and FLAGGED + pool.removeprefix(MEMORY) in pools):
+    """The pool of the store that --namespace or --scope names; None if neither is given."""
+    pool, pools = pool_of(namespace, scope), store.scopes()
+    if pool is None or pool in pools or (pool.startswith(MEMORY) and FLAGGED + pool.removeprefix(MEMORY) in pools):
         return pool
     near = [*difflib.get_close_matches(pool, pools, n=_MAX_NAMED), *pools]
     named = ", ".join(list(dict.fromkeys(near))[:_MAX_NAMED]) or "none"
@@ -304,17 +262,11 @@ def known_pool(store: Store, pool: str) -> str:
 
 
 def find_lesson(store: Store, name: str) -> Lesson:
-    """A lesson by its id, or a prefix of it.
-
-    Raises:
-        ConfigError: if none or several match, or the name is empty.
-    """
+    """The one lesson with this id, or whose id begins so."""
     if not name.strip():
         raise ConfigError("expected the id of a lesson, but it is empty: `seasoned lessons list` shows them")
     lesson = store.get_lesson(name)
-    if lesson is not None:
-        return lesson
-    matches = [lesson for lesson in store.lessons() if lesson.id.startswith(name)]
+    matches = [lesson] if lesson else [each for each in store.lessons() if each.id.startswith(name)]
     if len(matches) == 1:
         return matches[0]
     count = "more than one lesson" if matches else "no lesson"
@@ -322,11 +274,7 @@ def find_lesson(store: Store, name: str) -> Lesson:
 
 
 def find_attempt(store: Store, name: str) -> Trajectory:
-    """An attempt by its id, or a prefix of it.
-
-    Raises:
-        ConfigError: if none or several match.
-    """
+    """The one attempt with this id, or whose id begins so."""
     matches = store.find_trajectories(name, 2)
     if len(matches) != 1:
         several = "several attempts begin" if matches else "no attempt begins"
@@ -340,20 +288,14 @@ def all_runs(runs: Path, names: str = "*") -> list[Path]:
 
 
 def find_run(name: str, runs: Path) -> Path:
-    """A run's directory by path, by name or a part of it, or "last".
-
-    Raises:
-        ConfigError: if none or several match, or the name is empty.
-    """
+    """The directory of the one run with this path, this name, or this part in its name; or of the "last" run."""
     if not name.strip():
         raise ConfigError("expected the name of a run, but it is empty: `seasoned runs list` shows them")
     with suppress(OSError):  # such as a name that is too long for a path
         if (Path(name) / "config.toml").is_file():
             return Path(name) if Path(name).name not in ("", "..") else Path(name).resolve()
     all_ = all_runs(runs)
-    if name == "last" and all_:
-        return all_[-1]
-    exact = [p for p in all_ if p.name == name]
+    exact = all_[-1:] if name == "last" else [p for p in all_ if p.name == name]
     matches = exact or [p for p in all_ if name in p.name]
     if len(matches) == 1:
         return matches[0]

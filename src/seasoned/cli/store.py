@@ -6,7 +6,6 @@ Always holds: a token is shown once; a replaced store is kept.
 from __future__ import annotations
 
 import re
-from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Annotated
@@ -27,7 +26,8 @@ from seasoned.cli.shared import (
     tell,
 )
 from seasoned.errors import ConfigError, StoreError
-from seasoned.store.tokens import Role
+from seasoned.store.tokens import Role, add_token, remove_token
+from seasoned.store.tokens import tokens as stored_tokens
 
 _DAYS = {"d": 1, "w": 7, "y": 365}
 tokens = typer.Typer(name="token", help="Set who may use this store on the page and over MCP.", no_args_is_help=True)
@@ -66,7 +66,7 @@ def prune(
     verb = "would be deleted" if dry_run else "deleted"
     both = f"{many(attempts, 'attempt')} and {many(lessons, 'deleted lesson')}"
     lines.append(f"{both} older than {before[:10]} {verb} for good")
-    show(as_json, {"before": before, "dry_run": dry_run, "pools": [asdict(one) for one in pruned]}, lines)
+    show(as_json, {"before": before, "dry_run": dry_run, "pools": pruned}, lines)
 
 
 def backup(
@@ -79,7 +79,7 @@ def backup(
 
     with open_store(store, must_exist=True) as opened:
         size = copy(opened, file)
-    show(as_json, {"file": str(file), "bytes": size}, f"{file}: {size:,} bytes, verified")
+    show(as_json, {"file": file, "bytes": size}, f"{file}: {size:,} bytes, verified")
 
 
 def restore(
@@ -95,44 +95,38 @@ def restore(
 
     previous = restore_store(file, store, replace=replace)
     note = f"; the previous store is in {previous}" if previous else ""
-    show(as_json, {"file": str(file), "kept": str(previous) if previous else None}, f"restored from {file}{note}")
+    show(as_json, {"file": file, "kept": previous}, f"restored from {file}{note}")
 
 
 @tokens.command("add")
-def add_token(
+def add(
     name: NameArgument,
     role: Annotated[Role, typer.Option(help="A reader sees everything; an editor may change it.")] = "reader",
     store: StoreOption = STORE,
     as_json: JsonOption = False,
 ) -> None:
     """Make a token, and print it once. The store keeps only its hash."""
-    from seasoned.store import tokens as table
-
     with open_store(store) as opened:
-        token = table.add_token(opened, name, role)
+        token = add_token(opened, name, role)
     show(as_json, {"name": name, "role": role, "token": token}, token)
     if not as_json:
         tell(f"{name} adds ?token=.. to the page's address, and sends it to MCP as the bearer token", err=True)
 
 
 @tokens.command("list")
-def list_tokens(store: StoreOption = STORE, as_json: JsonOption = False) -> None:
+def list_all(store: StoreOption = STORE, as_json: JsonOption = False) -> None:
     """List the names and roles of all tokens. The tokens are not stored."""
-    from seasoned.store import tokens as table
-
     with open_store(store, must_exist=True) as opened:
-        owners = table.tokens(opened)
+        owners = stored_tokens(opened)
     lines = [f"{one.name}  {one.role}" for one in owners] or "no tokens: `seasoned token add NAME` makes one"
-    show(as_json, [asdict(one) for one in owners], lines)
+    show(as_json, owners, lines)
 
 
 @tokens.command("rm")
-def remove_token(name: NameArgument, store: StoreOption = STORE, as_json: JsonOption = False) -> None:
+def remove(name: NameArgument, store: StoreOption = STORE, as_json: JsonOption = False) -> None:
     """Remove a token. It stops working at once."""
-    from seasoned.store import tokens as table
-
     with open_store(store, must_exist=True) as opened:
-        table.remove_token(opened, name)
+        remove_token(opened, name)
     show(as_json, {"name": name, "removed": True}, f"the token of {name} was removed")
 
 
@@ -173,7 +167,8 @@ def grant(
         raise StoreError(
             "roles need Postgres: give --store postgresql://..; whoever can read a file can read all of it"
         )
+    names = namespace or []
     with open_store(store, must_exist=True) as opened:
-        allow(opened, role, namespace or [])
-    line = f"{role} sees {', '.join(namespace) if namespace else 'no memory'} in this store, and nothing else"
-    show(as_json, {"role": role, "namespaces": namespace or []}, line)
+        allow(opened, role, names)
+    line = f"{role} sees {', '.join(names) or 'no memory'} in this store, and nothing else"
+    show(as_json, {"role": role, "namespaces": names}, line)

@@ -33,13 +33,12 @@ from seasoned.errors import ConfigError
 from seasoned.files import read_text
 from seasoned.proof.record import Way, against_record
 from seasoned.text import one_line
-from seasoned.types import LessonKind
+from seasoned.trust import mask
+from seasoned.types import Lesson, LessonKind, Trajectory
 
 if TYPE_CHECKING:
-    from seasoned.memory.upkeep import Group
     from seasoned.pool import ExperiencePool
     from seasoned.store.sql import Difference, Store
-    from seasoned.types import Lesson, Trajectory
 WHEN = "A snapshot's name, a time such as 2026-05-31T12:00 (UTC), or now."
 MOST = 5000
 """The most attempts that `contradicted` reads."""
@@ -57,7 +56,6 @@ def snapshot(
 ) -> None:
     """Name the current state of a pool."""
     from seasoned.memory.editing import checked_snapshot_name
-    from seasoned.trust import mask
 
     with open_store(store, must_exist=True) as opened:
         pool = one_scope(opened, namespace, scope)
@@ -77,7 +75,7 @@ def snapshots(
     with open_store(store, must_exist=True) as opened:
         saved = opened.snapshots(chosen_pool(opened, namespace, scope))
     lines = [f"{each.name}  {each.scope}  {each.at}  {each.who}: {each.why}" for each in saved]
-    show(as_json, [vars(each) for each in saved], lines or "no snapshots")
+    show(as_json, saved, lines or "no snapshots")
 
 
 def diff(
@@ -108,7 +106,6 @@ def rollback(
 ) -> None:
     """Restore an earlier state of a pool. The history stays."""
     from seasoned.store.versions import difference
-    from seasoned.trust import mask
 
     with open_store(store, must_exist=True) as opened:
         pool = one_scope(opened, namespace, scope)
@@ -121,21 +118,16 @@ def rollback(
 
 def show_changes(changes: Difference, as_json: bool) -> None:
     """Print a difference: one line for an added or removed lesson, two for a changed one."""
-    plain: dict[str, list[Any]] = {
-        "added": [lesson.model_dump(mode="json") for lesson in changes.added],
-        "removed": [lesson.model_dump(mode="json") for lesson in changes.removed],
-        "changed": [
-            {"before": a.model_dump(mode="json"), "after": b.model_dump(mode="json")} for a, b in changes.changed
-        ],
-    }
+    changed = [{"before": before, "after": after} for before, after in changes.changed]
     lines = [f"+ {_line(lesson)}" for lesson in changes.added] + [f"- {_line(lesson)}" for lesson in changes.removed]
     lines += [f"< {_line(old)}\n> {_line(new)}" for old, new in changes.changed]
     lines.append(f"{len(changes.added)} added, {len(changes.removed)} removed, {len(changes.changed)} changed")
-    show(as_json, plain, lines)
+    show(as_json, {**vars(changes), "changed": changed}, lines)
 
 
 def _line(lesson: Lesson) -> str:
-    marks = [f"{lesson.importance:g}", *([lesson.status] if lesson.status != "active" else [])]
+    marks = [f"{lesson.importance:g}"]
+    marks += [lesson.status] if lesson.status != "active" else []
     marks += ["pinned"] if lesson.pinned else []
     key = f"{lesson.key}: " if lesson.key else ""
     return f"{lesson.id}  {key}{' '.join(lesson.text.split())}  ({', '.join(marks)})"
@@ -161,17 +153,19 @@ def duplicates(
         pool = ExperiencePool(opened, one_scope(opened, namespace, scope), embedder=make_embedder(embedder))
         groups = upkeep.near_duplicates(pool, threshold=threshold, kind=kind)
         kept = upkeep.merge(pool, groups, why="seasoned lessons duplicates --merge") if merge else []
-    count = sum(len(group.others) for group in groups)
-    lines = []
-    for group in groups[:limit]:
-        lines.append(f"{group.keep.id}        {group.keep.text}")
-        others = [f"  {lesson.id}  {cosine:.3f}  {lesson.text}" for lesson, cosine in group.others]
-        lines += shortened(others, 10, "  and {:,} more")
+    count, lines, plain = sum(len(group.others) for group in groups), list[str](), list[dict[str, Any]]()
+    for number, group in enumerate(groups):
+        others = [{**lesson.model_dump(), "cosine": cosine} for lesson, cosine in group.others]
+        plain.append({"keep": group.keep, "others": others})
+        if number < limit:
+            lines.append(f"{group.keep.id}        {group.keep.text}")
+            told = [f"  {lesson.id}  {cosine:.3f}  {lesson.text}" for lesson, cosine in group.others]
+            lines += shortened(told, 10, "  and {:,} more")
     lines += [f"and {len(groups) - limit:,} more groups"] if len(groups) > limit else []
     done = f"; {many(len(kept), 'was', 'were')} kept" if merge else ""
     other_lessons = f"one of {len(groups):,} others" if len(groups) > 1 else "another"
     lines.append(f"{many(count, 'lesson says', 'lessons say')} what {other_lessons} says{done}")
-    show(as_json, {"groups": [_plain(group) for group in groups], "lessons": count, "merged": len(kept)}, lines)
+    show(as_json, {"groups": plain, "lessons": count, "merged": len(kept)}, lines)
 
 
 def cap(
@@ -195,12 +189,7 @@ def cap(
         left = len(pool.lessons(kind))
     lines = [f"{lesson.id}  {lesson.text}" for lesson in disabled[:20]]
     lines.append(f"{many(len(disabled), 'lesson')} disabled, {left:,} active")
-    show(as_json, {"disabled": [lesson.model_dump(mode="json") for lesson in disabled], "active": left}, lines)
-
-
-def _plain(group: Group) -> dict[str, Any]:
-    others = [{**lesson.model_dump(mode="json"), "cosine": cosine} for lesson, cosine in group.others]
-    return {"keep": group.keep.model_dump(mode="json"), "others": others}
+    show(as_json, {"disabled": disabled, "active": left}, lines)
 
 
 def contradicted(
@@ -247,9 +236,8 @@ def _record(store: Store, pool: str, sources: list[str]) -> list[Trajectory]:
     attempts = store.trajectories(pool, limit=MOST)
     if not attempts and sources:
         lines = attempt_lines(store, list(dict.fromkeys(sources))[:50])
-        attempts = [
-            each for scope in {line.scope for line in lines.values()} for each in store.trajectories(scope, limit=MOST)
-        ]
+        for scope in {line.scope for line in lines.values()}:
+            attempts += store.trajectories(scope, limit=MOST)
     return [attempt for attempt in attempts if attempt.outcome.success is not None]
 
 
@@ -264,7 +252,6 @@ def verify(
     """Run facts again. Those that no longer hold are disabled, and the new results are stored."""
     from seasoned.pool import ExperiencePool
 
-    del unsafe
     held, skipped, stale, problems = 0, 0, list[dict[str, str]](), list[str]()
     with open_store(store, must_exist=True) as opened:
         chosen = chosen_pool(opened, namespace, scope)
@@ -313,10 +300,9 @@ def take_facts(
     from seasoned.methods.facts import Facts, read_facts
     from seasoned.pool import ExperiencePool
 
-    del unsafe
     facts = read_facts(read_text(file))
     with open_store(store) as opened:
         pool = ExperiencePool(opened, pool_of(namespace, scope) or HOME)
         kept = [lesson.text for lesson in Facts(library=library).keep_facts(facts, pool)]
     lines = [*kept[:_MAX_SHOWN], f"{many(len(facts), 'fact')} in {file}, {len(kept):,} kept"]
-    show(as_json, {"file": str(file), "found": len(facts), "kept": len(kept), "facts": kept}, lines)
+    show(as_json, {"file": file, "found": len(facts), "kept": len(kept), "facts": kept}, lines)

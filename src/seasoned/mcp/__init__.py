@@ -10,14 +10,13 @@ from __future__ import annotations
 
 import inspect
 import socket
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
 from seasoned.errors import ConfigError, MissingExtraError, SeasonedError
-from seasoned.mcp.tools import CALLER, Tools, unknown
-from seasoned.mcp.tools import wrong as wrong_with
+from seasoned.mcp.tools import CALLER, Tools, unknown, wrong
 from seasoned.memory import Memory
 from seasoned.store.tokens import Visitor, door
 
@@ -37,11 +36,7 @@ App = Callable[..., Awaitable[None]]
 
 
 def make_server(memory: Memory) -> MCPServer[Any]:
-    """A server with the tools recall, record, outcome, learn, note, list and effect; the memory stays open.
-
-    Raises:
-        MissingExtraError: when the SDK is not installed.
-    """
+    """A server with the tools of `Tools`; the memory stays open. MissingExtraError if the SDK is not installed."""
     try:
         from mcp.server import MCPServer
         from mcp.server.mcpserver.exceptions import ToolError
@@ -57,16 +52,14 @@ def make_server(memory: Memory) -> MCPServer[Any]:
         """Answers an invalid call with a sentence that says what is wrong."""
 
         async def call_tool(self, name: str, arguments: dict[str, Any], *more: Any, **named: Any) -> Any:
-            if name in offered and (wrong := unknown(arguments, inspect.signature(offered[name]).parameters)):
-                raise ToolError(f"the call does not fit the tool {name}: {wrong}")
+            if name in offered and (fault := unknown(arguments, inspect.signature(offered[name]).parameters)):
+                raise ToolError(f"the call does not fit the tool {name}: {fault}")
             try:
                 return await super().call_tool(name, arguments, *more, **named)
             except ToolError as error:
                 cause = error.__cause__
-                if isinstance(cause, ValidationError):
-                    raise ToolError(wrong_with(cause)) from error
-                if isinstance(cause, SeasonedError):
-                    raise ToolError(str(cause)) from error
+                if isinstance(cause, ValidationError | SeasonedError):
+                    raise ToolError(wrong(cause) if isinstance(cause, ValidationError) else str(cause)) from error
                 raise
 
     server = Server("seasoned", instructions=_INSTRUCTIONS, version=__version__, log_level="WARNING")
@@ -76,11 +69,7 @@ def make_server(memory: Memory) -> MCPServer[Any]:
 
 
 def serve_stdio(memory: Memory) -> None:
-    """Speak MCP on standard input and output until the input ends.
-
-    Raises:
-        MissingExtraError: when the SDK is not installed.
-    """
+    """Speak MCP on standard input and output until the input ends; raises as `make_server`."""
     make_server(memory).run("stdio")
 
 
@@ -94,9 +83,7 @@ def serve_http(memory: Memory, *, port: int, token: str, ready: Callable[[str], 
         ready: called with the address once the server listens.
         host: the address to listen on.
 
-    Raises:
-        ConfigError: the port cannot be used, or the token is too short.
-        MissingExtraError: when the SDK is not installed.
+    Raises ConfigError if the port cannot be used or the token is too short, and as `make_server`.
     """
     server = make_server(memory)
     import uvicorn
@@ -105,15 +92,11 @@ def serve_http(memory: Memory, *, port: int, token: str, ready: Callable[[str], 
         streamable_http_path=PATH, json_response=True, stateless_http=True, host=host
     )
     app: Any = guarded(inner, token, door(memory.store, token))
-    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as listener:
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            listener.bind((host, port))
-            listener.listen()
-        except (OSError, OverflowError) as error:
-            raise ConfigError(
-                f"port {port} cannot be used ({error}): give another with --port, or 0 for any"
-            ) from error
+    try:
+        listener = socket.create_server((host, port))
+    except (OSError, OverflowError) as error:
+        raise ConfigError(f"port {port} cannot be used ({error}): give another with --port, or 0 for any") from error
+    with listener:
         ready(f"http://{host}:{listener.getsockname()[1]}{PATH}")
         uvicorn.Server(uvicorn.Config(app, log_level="warning")).run(sockets=[listener])
 
@@ -121,27 +104,23 @@ def serve_http(memory: Memory, *, port: int, token: str, ready: Callable[[str], 
 def guarded(app: App, token: str, who: Callable[[str], Visitor | None]) -> App:
     """Protect an app by tokens: a request without a valid one gets 401; for the others, `CALLER` is set.
 
-    Raises:
-        ConfigError: the token is shorter than 16 characters.
+    ConfigError if the token is shorter than 16 characters.
     """
+    from starlette.responses import PlainTextResponse
+
     if len(token) < 16:
         raise ConfigError("the token of the MCP server needs at least 16 characters: leave it out to get a new one")
+    advice = "send the server's token as: Authorization: Bearer TOKEN\n"
+    refusal = PlainTextResponse(advice, 401, {"www-authenticate": "Bearer"})
 
-    async def guard(scope: Mapping[str, Any], receive: Any, send: App) -> None:
+    async def guard(scope: Any, receive: Any, send: Any) -> None:
         header = b"".join(value for name, value in scope.get("headers", ()) if name.lower() == b"authorization")
-        if scope["type"] == "lifespan":
-            await app(scope, receive, send)
-            return
-        if scope["type"] != "http":
-            return
         kind, _, sent_token = header.decode("latin-1").partition(" ")
         visitor = who(sent_token) if kind == "Bearer" else None
-        if visitor is not None:
-            CALLER.set(visitor)
+        if scope["type"] == "http" and visitor is None:
+            await refusal(scope, receive, send)
+        elif scope["type"] in ("http", "lifespan"):
+            CALLER.set(visitor or Visitor())
             await app(scope, receive, send)
-            return
-        headers = [(b"content-type", b"text/plain; charset=utf-8"), (b"www-authenticate", b"Bearer")]
-        await send({"type": "http.response.start", "status": 401, "headers": headers})
-        await send({"type": "http.response.body", "body": b"send the server's token as: Authorization: Bearer TOKEN\n"})
 
     return guard

@@ -144,8 +144,8 @@ class Tools:
             raise ConfigError(f"an attempt has at most {MAX_STEPS} steps, and this has {len(steps)}: leave some out")
         known_ids, unknown_ids = self._split(lessons or [])
         masked = mask(_bounded("task", task))
-        name, store = task_name(masked), self.memory.store
-        trial = store.count_trajectories(self.memory.pool.scopes, name)
+        name = task_name(masked)
+        trial = self.memory.store.count_trajectories(self.memory.pool.scopes, name)
         outcome = outcome_of(reward if success is None else success, _bounded("answer", answer), "", 1.0)
         attempt = Trajectory(
             task_id=name,
@@ -183,8 +183,9 @@ class Tools:
         """Learn now from the attempts that were not learned from yet. It asks a model, so it takes time."""
         before = self.memory.to_learn()
         if estimate:
-            estimated = {name: getattr(before, name) for name in ("attempts", "calls", "tokens", "cost")}
-            return Taught(**estimated, lessons=[], waiting=before.waiting)
+            return Taught(
+                lessons=[], **{name: getattr(before, name) for name in Taught.model_fields if name != "lessons"}
+            )
         _editor()
         if before.calls and not before.model:
             raise ConfigError("this server has no model to learn with: start it as in `seasoned mcp --llm local`")
@@ -212,9 +213,8 @@ class Tools:
         by = _editor()
         self._recallable(kind, key)
         fields = {"key": _bounded("key", key, 200), "category": _bounded("category", category, 200)}
-        (lesson,) = self.memory.add(
-            text, kind=kind, who="model", why=f"noted over MCP by {by}" if by else "noted over MCP", **fields
-        )
+        why = f"noted over MCP by {by}" if by else "noted over MCP"
+        (lesson,) = self.memory.add(text, kind=kind, who="model", why=why, **fields)
         return _as_listed(lesson)
 
     def listed(
@@ -242,11 +242,7 @@ class Tools:
             )
 
     def _split(self, ids: Sequence[str]) -> tuple[list[str], list[str]]:
-        """Split ids into those of lessons of this memory, and the others.
-
-        Raises:
-            ConfigError: when there are too many.
-        """
+        """Split ids into those of lessons of this memory, and the others; ConfigError if there are too many."""
         if len(ids) > MAX_LESSONS:
             raise ConfigError(f"an attempt names at most {MAX_LESSONS} lessons, and this {len(ids)}: leave some out")
         store, scope = self.memory.store, self.memory.pool.scope
@@ -255,11 +251,7 @@ class Tools:
 
 
 def _editor() -> str:
-    """The name of the caller.
-
-    Raises:
-        ConfigError: the caller may only read.
-    """
+    """The name of the caller; ConfigError if the caller may only read."""
     caller = CALLER.get()
     if caller.role == "reader":
         raise ConfigError(f"the token of {caller.name} reads and changes nothing: ask for one with the role editor")

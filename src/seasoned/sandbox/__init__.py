@@ -20,7 +20,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from importlib import resources
 from pathlib import Path
-from typing import Any, Literal, Self, get_args
+from typing import Any, Literal, Self, TypeVar
+
+from pydantic import TypeAdapter
 
 from seasoned.errors import ConfigError
 from seasoned.sandbox.walls import Started, find_walls, start
@@ -51,11 +53,7 @@ class Library:
 
     @classmethod
     def of(cls, name: str) -> Library:
-        """Find an importable package or module by its name, without importing it.
-
-        Raises:
-            ConfigError: no such module exists.
-        """
+        """Find an importable package or module by its name, without importing it; ConfigError if there is none."""
         try:
             spec = importlib.util.find_spec(name)
         except (ImportError, ValueError, AttributeError) as error:
@@ -128,17 +126,30 @@ class Public:
     is_class: bool = False
 
 
+@dataclass(frozen=True)
+class _About:
+    """What a worker tells of its library; `fault` if it cannot be imported."""
+
+    ended: Ended
+    version: str = ""
+    public: tuple[Public, ...] = ()
+    fault: Fault | None = None
+
+
+Answer = TypeVar("Answer", Ran, _About)
+_RAN, _ABOUT = TypeAdapter(Ran), TypeAdapter(_About)
+
+
 class Sandbox:
     """An isolated worker with a library, until it is closed. Thread-safe: it runs one program at a time.
+
+    ConfigError if no kind of isolation works here, or if the library cannot be imported.
 
     Args:
         library: what programs may import.
         kind: the kind of isolation, one of `walls.KINDS`; "": the first that works here.
         seconds: the time limit of a program, in wall time.
         unsafe: run without isolation if no kind works.
-
-    Raises:
-        ConfigError: no kind of isolation works here, or the library cannot be imported.
     """
 
     def __init__(self, library: Library, *, kind: str = "", seconds: float = SECONDS, unsafe: bool = False) -> None:
@@ -175,7 +186,8 @@ class Sandbox:
             seconds: the time limit, in wall time; default: the sandbox's.
         """
         lines = [[call] if isinstance(call, str) else list(call) for call in calls]
-        return _ran(self._ask({"kind": "run", "code": code, "calls": lines, "trace": trace, "apart": apart}, seconds))
+        request = {"kind": "run", "code": code, "calls": lines, "trace": trace, "apart": apart}
+        return self._ask(_RAN, request, seconds) or Ran("early")
 
     def test(
         self, code: str, entry: str, tests: Sequence[str], *, setup: str = "", seconds: float | None = None
@@ -190,43 +202,49 @@ class Sandbox:
             seconds: the time limit of all tests together, in wall time.
         """
         hidden = json.dumps({"setup": setup, "tests": list(tests)}).encode()
-        return _ran(self._ask({"kind": "test", "code": code, "entry": entry, "follows": len(hidden)}, seconds, hidden))
+        request = {"kind": "test", "code": code, "entry": entry, "follows": len(hidden)}
+        return self._ask(_RAN, request, seconds, hidden) or Ran("early")
 
     @cached_property
     def public(self) -> tuple[Public, ...]:
         """The library's public functions, classes and methods, in the order of their definition."""
-        rows = _rows(self._ask({"kind": "public"}, None), "public")
-        return tuple(
-            Public(_text(row, "name"), _text(row, "signature"), _text(row, "says"), bool(row.get("class")))
-            for row in rows
-        )
+        about = self._ask(_ABOUT, {"kind": "public"})
+        return about.public if about else ()
 
     def close(self) -> None:
         """End the worker; does nothing if it is closed already."""
         with self._lock:
             self._stop()
 
-    def _ask(self, request: dict[str, Any], seconds: float | None, hidden: bytes = b"") -> dict[str, Any]:
-        limit = self.seconds if seconds is None else seconds
-        answer = self._once({**request, "seconds": limit}, hidden)
-        if answer.get("ended") == "early":  # the program or the machine is to blame: a second run decides
-            answer = self._once({**request, "seconds": limit}, hidden)
+    def _ask(
+        self, answers: TypeAdapter[Answer], request: dict[str, Any], seconds: float | None = None, hidden: bytes = b""
+    ) -> Answer | None:
+        """The worker's answer; None if there is none, or one that the program forged."""
+        seconds = self.seconds if seconds is None else seconds
+        for _ in range(2):  # the program or the machine is to blame for an early end: a second run decides
+            with self._lock:
+                if self._started is None:
+                    self._start()
+                answer = self._exchange(answers, {**request, "seconds": seconds}, seconds + _EXTRA_SECONDS, hidden)
+                ended = answer.ended if answer else "early"
+                if ended == "early" or (hidden and ended != "done"):
+                    # It may have broken its worker, or left hidden tests in the pipe: the next program gets a new one.
+                    self._stop()
+            if ended != "early":
+                break
         return answer
 
-    def _once(self, request: dict[str, Any], hidden: bytes) -> dict[str, Any]:
-        with self._lock:
-            if self._started is None:
-                self._start()
-            assert self._started is not None
-            try:
-                _send(self._started, json.dumps(request).encode(), hidden)
-                answer = _receive(self._started, request["seconds"] + _EXTRA_SECONDS)
-            except (OSError, ValueError):
-                answer = None
-            if answer is None or answer.get("ended") == "early" or (hidden and answer.get("ended") != "done"):
-                # It may have broken its worker, or left hidden tests in the pipe: the next program gets a new one.
-                self._stop()
-            return answer if answer is not None else {"ended": "early"}
+    def _exchange(
+        self, answers: TypeAdapter[Answer], request: dict[str, Any], seconds: float, hidden: bytes = b""
+    ) -> Answer | None:
+        assert self._started is not None
+        process, body = self._started.process, json.dumps(request).encode()
+        try:
+            process.stdin.write(b"%08d\n" % len(body) + body + hidden)
+            process.stdin.flush()
+            return answers.validate_json(_line(process.stdout.fileno(), seconds), strict=True)
+        except (OSError, ValueError):
+            return None
 
     def _start(self) -> None:
         try:
@@ -236,16 +254,13 @@ class Sandbox:
         config: dict[str, Any] = {"name": self.library.name, "paths": self.library.paths, "limits": _LIMITS}
         if self.library.source:
             config["source"] = self.library.source
-        try:
-            _send(self._started, json.dumps({**config, **self._started.config}).encode())
-            ready = _receive(self._started, _START_SECONDS)
-        except (OSError, ValueError):
-            ready = None
-        if ready is None or not ready.get("ready"):
+        ready = self._exchange(_ABOUT, {**config, **self._started.config}, _START_SECONDS)
+        if ready is None or ready.fault:
             self._stop()
-            reason = f"the library {self.library.name} cannot be imported: {_text(ready, 'error')}" if ready else ""
+            fault = ready.fault.text if ready and ready.fault else ""
+            reason = f"the library {self.library.name} cannot be imported: {fault}" if ready else ""
             raise ConfigError(f"the sandbox {self.kind} cannot be used: {reason or 'its worker ended at once'}")
-        self.version = _text(ready, "version")
+        self.version = ready.version
 
     def _stop(self) -> None:
         started, self._started = self._started, None
@@ -267,71 +282,15 @@ def _worker() -> str:
     return f"{prelude}\nexec(compile({telling!r}, '<telling>', 'exec'), vars(module))\n{inside}"
 
 
-def _send(started: Started, *parts: bytes) -> None:
-    first, *rest = parts
-    started.process.stdin.write(b"%08d\n" % len(first) + first + b"".join(rest))
-    started.process.stdin.flush()
-
-
-def _receive(started: Started, seconds: float) -> dict[str, Any] | None:
-    """The worker's next answer; None if it does not come in time or is malformed."""
-    deadline, number, line = time.monotonic() + seconds, started.process.stdout.fileno(), bytearray()
+def _line(file: int, seconds: float) -> bytes:
+    """The next line of a file; OSError if it does not come in time or is too long."""
+    deadline, line = time.monotonic() + seconds, bytearray()
     while not line.endswith(b"\n"):
         left = deadline - time.monotonic()
-        if left <= 0 or len(line) > _MAX_BYTES or not select.select([number], [], [], left)[0]:
-            return None
-        part = os.read(number, 1 << 16)
+        if left <= 0 or len(line) > _MAX_BYTES or not select.select([file], [], [], left)[0]:
+            raise TimeoutError
+        part = os.read(file, 1 << 16)
         if not part:
-            return None
+            raise ConnectionError
         line += part
-    answer = json.loads(line)
-    return answer if isinstance(answer, dict) else None
-
-
-def _ran(answer: dict[str, Any]) -> Ran:
-    """The run in an answer; raises nothing, whatever the answer holds."""
-    ended = answer.get("ended")
-    return Ran(
-        ended=next((each for each in get_args(Ended) if each == ended), "early"),
-        fault=_fault(answer.get("error")),
-        values=tuple(
-            Value(_text(row, "value"), row.get("exact") is True, _text(row, "type"), _fault(row.get("error")))
-            for row in _rows(answer, "values")
-        ),
-        calls=tuple(
-            Traced(
-                _text(row, "function"),
-                tuple(line for line in _list(row, "setup") if isinstance(line, str)),
-                _text(row, "call"),
-                _text(row, "value"),
-                _text(row, "error"),
-            )
-            for row in _rows(answer, "calls")
-        ),
-        tests=tuple(
-            Tested(row.get("passed") is True, _text(row, "why"), _text(row, "last")) for row in _rows(answer, "passed")
-        ),
-        output=_text(answer, "output"),
-    )
-
-
-def _rows(answer: dict[str, Any], key: str) -> list[dict[str, Any]]:
-    return [row for row in _list(answer, key) if isinstance(row, dict)]
-
-
-def _list(row: dict[str, Any], key: str) -> list[Any]:
-    value = row.get(key)
-    return value if isinstance(value, list) else []
-
-
-def _text(row: dict[str, Any], key: str) -> str:
-    value = row.get(key)
-    # JSON can hold a lone surrogate, which cannot be encoded.
-    return value.encode("utf-8", "replace").decode() if isinstance(value, str) else ""
-
-
-def _fault(row: object) -> Fault | None:
-    if not isinstance(row, dict):
-        return None
-    line = row.get("line")
-    return Fault(_text(row, "type"), _text(row, "text"), line if isinstance(line, int) else 0)
+    return bytes(line)

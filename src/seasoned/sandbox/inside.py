@@ -111,7 +111,7 @@ class Proxy:
             safe = isinstance(kind, type) and issubclass(kind, Exception)
             raise (kind if safe and kind is not UnicodeDecodeError else RuntimeError)(answer["error"]["text"])
         value = unpack(answer["value"])
-        self.last = "%s gave %s" % (line, shown(value, 200)) if not hasattr(value, "__next__") else line
+        self.last = "%s gave %s" % (line, shown(value, 200)[0]) if not hasattr(value, "__next__") else line
         return value
 
 
@@ -133,7 +133,7 @@ def run_tests(request, library, hidden_from):
     first = answers.readline()
     broken = json.loads(first)["broken"] if first else {"type": "SystemExit", "text": "the program ended", "line": 0}
     if broken:
-        return {"error": broken, "passed": [], "values": [], "calls": []}
+        return {"fault": broken}
     proxy, names = Proxy(os.fdopen(ask_write, "w"), answers), {"__name__": "tests"}
     passed = []
     with contextlib.suppress(Exception):
@@ -146,7 +146,7 @@ def run_tests(request, library, hidden_from):
             passed.append({"passed": True})
         except BaseException as error:
             passed.append({"passed": False, "why": described(error)["text"][:300], "last": proxy.last[:500]})
-    return {"error": None, "passed": passed, "values": [], "calls": []}
+    return {"tests": passed}
 
 
 def keep_only(numbers):
@@ -197,7 +197,7 @@ def in_child(request, library, config, result, output, hidden_from):
         answer = run_program(request, library)
     with contextlib.suppress(BaseException):
         sys.stdout.flush()
-    encoded = json.dumps(answer).encode()
+    encoded = json.dumps(answer, ensure_ascii=False).encode("utf-8", "replace")
     view = memoryview(encoded if len(encoded) <= MAX_RESULT else b'{"ended": "output"}')
     while view:
         view = view[os.write(result, view) :]
@@ -339,9 +339,9 @@ def main():
     config["tmp"] = tempfile.mkdtemp() if config.get("tmp") is None else config["tmp"]
     try:
         library = Library(config)
-        started = {"ready": True, "version": library.version}
+        started = {"ended": "done", "version": library.version}
     except BaseException as error:
-        library, started = None, {"ready": False, "error": described(error)["text"]}
+        library, started = None, {"ended": "done", "fault": described(error)}
     undumpable()
     with contextlib.suppress(Exception):
         ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)  # orphaned descendants become its children

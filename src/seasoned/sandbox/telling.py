@@ -10,6 +10,7 @@ import functools
 import importlib
 import inspect
 import linecache
+import math
 import re
 import sys
 import types
@@ -21,77 +22,58 @@ PROGRAM = "<program>"
 ADDRESS = re.compile(r"\b0x[0-9a-fA-F]{4,}\b")
 
 
-class Shown(str):
-    """A value as text; `exact` is whether that text evaluates to the same value."""
-
-    exact = True
-
-
 def shown(value, room=MAX_VALUE):
-    """The repr of a value, cut to `room` characters; an error in its `__repr__` is part of the text."""
-    text = Shown(_shown(value, room, []))
-    if len(text) > room:
-        text = Shown(text[:room] + "\u2026")
-        text.exact = False
-        return text
-    text.exact = _is_exact(value)
-    return text
+    """The repr of a value, cut to `room` characters, and whether that text evaluates to the same value.
+
+    An error in its `__repr__` is part of the text.
+    """
+    text, exact = _shown(value, room, [])
+    return (text[:room] + "\u2026", False) if len(text) > room else (text, exact)
 
 
 def _shown(value, room, above):
     kind = type(value)
     if kind in (list, tuple, set, frozenset, dict):
         if id(value) in above or len(above) > 20:
-            return "..."
+            return "...", False
         return _container(value, kind, room, [*above, id(value)])
     if kind in (str, bytes, bytearray) and len(value) > room:
-        return repr(value[: room + 1])
+        return repr(value[: room + 1]), False
     if kind is int and value.bit_length() > MAX_VALUE:
-        return "<an int of %d bits>" % value.bit_length()
+        return "<an int of %d bits>" % value.bit_length(), False
     try:
-        text = repr(value)
+        text = repr(value)[: room + 1]
     except BaseException as error:
-        return "<%s without a repr: %s>" % (kind.__name__, type(error).__name__)
-    return ADDRESS.sub("0x..", text[: room + 1])
+        return "<%s without a repr: %s>" % (kind.__name__, type(error).__name__), False
+    exact = value is None or kind in (bool, int, str, bytes, complex) or (kind is float and math.isfinite(value))
+    plain = ADDRESS.sub("0x..", text)
+    return plain, exact and plain == text
 
 
 def _container(value, kind, room, above):
-    parts, used = [], 0
-    for item in value.items() if kind is dict else value:
-        part = ": ".join(_shown(x, room, above) for x in item) if kind is dict else _shown(item, room, above)
-        parts.append(part)
-        used += len(part)
+    parts, used, exact = [], 0, True
+    for item in value.items() if kind is dict else zip(value):
+        texts, are_exact = zip(*(_shown(each, room, above) for each in item))
+        parts.append(": ".join(texts))
+        used, exact = used + len(parts[-1]), exact and all(are_exact)
         if used > room:
             parts.append("\u2026")
             break
     if kind in (set, frozenset):
         parts.sort()
         inner = "{%s}" % ", ".join(parts) if parts else ""
-        return (inner or "set()") if kind is set else "frozenset(%s)" % inner
-    if kind is tuple:
-        return "(%s,)" % parts[0] if len(parts) == 1 else "(%s)" % ", ".join(parts)
-    return ("[%s]" if kind is list else "{%s}") % ", ".join(parts)
-
-
-def _is_exact(value, depth=0):
-    kind = type(value)
-    if value is None or kind in (bool, str, bytes, complex):
-        return True
-    if kind is int:
-        return value.bit_length() <= MAX_VALUE
-    if kind is float:
-        return value == value and value not in (float("inf"), float("-inf"))
-    if depth > 20:
-        return False
-    if kind in (list, tuple, set, frozenset):
-        return all(_is_exact(item, depth + 1) for item in value)
-    return kind is dict and all(_is_exact(k, depth + 1) and _is_exact(v, depth + 1) for k, v in value.items())
+        text = (inner or "set()") if kind is set else "frozenset(%s)" % inner
+    elif kind is tuple:
+        text = "(%s,)" % parts[0] if len(parts) == 1 else "(%s)" % ", ".join(parts)
+    else:
+        text = ("[%s]" if kind is list else "{%s}") % ", ".join(parts)
+    return text, exact
 
 
 def value_row(value):
     """A value as a row of the answer."""
-    text = shown(value)
-    return {"value": str(text), "exact": text.exact, "type": type(value).__name__}
+    text, exact = shown(value)
+    return {"text": text, "exact": exact, "type": type(value).__name__}
 
 
 def described(error):
@@ -124,74 +106,73 @@ class Trace:
                 if name.startswith("_") or not ours(value, self.package):
                     continue
                 if isinstance(value, types.FunctionType):
-                    setattr(module, name, self.function(value, prefix + name))
+                    setattr(module, name, self.traced(value, prefix + name, self.call))
                 elif isinstance(value, type):
                     self.watch(value, prefix + name)
 
-    def function(self, function, name):
+    def watch(self, kind, name):
+        methods = {method: function for method, function in vars(kind).items() if not method.startswith("_")}
+        if "__init__" in vars(kind) or not issubclass(kind, BaseException):
+            methods["__init__"] = kind.__init__
+        for method, function in methods.items():
+            with contextlib.suppress(AttributeError, TypeError):
+                if method == "__init__":
+                    kind.__init__ = self.traced(function, name, self.make)
+                elif isinstance(function, types.FunctionType):
+                    setattr(kind, method, self.traced(function, name + "." + method, self.call_method))
+
+    def traced(self, function, name, act):
+        """A function whose calls are made by `act`, except those within another traced call."""
+
         @functools.wraps(function)
         def traced(*args, **kwargs):
             if self.busy:
                 return function(*args, **kwargs)
-            return self.record(function, name, [], name, args, kwargs, args)
-
-        return traced
-
-    def watch(self, kind, name):
-        for method, function in list(vars(kind).items()):
-            public = not method.startswith("_") or method == "__init__"
-            if public and isinstance(function, types.FunctionType):
-                with contextlib.suppress(AttributeError, TypeError):
-                    setattr(kind, method, self.method(function, name, method))
-        if "__init__" not in vars(kind) and not issubclass(kind, BaseException):
-            first = kind.__init__
-            with contextlib.suppress(AttributeError, TypeError):
-                kind.__init__ = self.method(first, name, "__init__")
-
-    def method(self, function, name, method):
-        @functools.wraps(function)
-        def traced(itself, *args, **kwargs):
-            if self.busy:
-                return function(itself, *args, **kwargs)
-            if method == "__init__":
-                line = self.line(name, args, kwargs)
-                self.objects[id(itself)] = itself, ["x = " + line[0]] if line[1] else None
-                return self.record(function, name, [], name, args, kwargs, (itself, *args), silent=True)
-            _, lines = self.objects.get(id(itself), (None, None))
-            setup = lines if lines is not None and len(lines) <= MAX_SETUP else None
-            line, exact = self.line("x." + method, args, kwargs)
+            self.busy = True
             try:
-                return self.record(function, name + "." + method, setup, "x." + method, args, kwargs, (itself, *args))
+                return act(function, name, args, kwargs)
             finally:
-                if lines is not None:
-                    self.objects[id(itself)] = itself, ([*lines, line] if exact else None)
+                self.busy = False
 
         return traced
+
+    def call(self, function, name, args, kwargs):
+        line, exact = self.line(name, args, kwargs)
+        return self.record(function, name, [], line, exact, args, kwargs)
+
+    def make(self, function, name, args, kwargs):
+        line, exact = self.line(name, args[1:], kwargs)
+        self.objects[id(args[0])] = args[0], ["x = " + line] if exact else None
+        return self.record(function, name, [], line, exact, args, kwargs, silent=True)
+
+    def call_method(self, function, name, args, kwargs):
+        _, lines = self.objects.get(id(args[0]), (None, None))
+        line, exact = self.line("x." + name.rpartition(".")[2], args[1:], kwargs)
+        known = lines is not None and len(lines) <= MAX_SETUP
+        try:
+            return self.record(function, name, lines if known else [], line, exact and known, args, kwargs)
+        finally:
+            if lines is not None:
+                self.objects[id(args[0])] = args[0], ([*lines, line] if exact else None)
 
     def line(self, name, args, kwargs):
-        parts = [shown(value, 300) for value in args]
-        named = [(key, shown(value, 300)) for key, value in kwargs.items()]
-        exact = all(part.exact for part in parts) and all(part.exact for _, part in named)
-        return "%s(%s)" % (name, ", ".join([*parts, *("%s=%s" % pair for pair in named)])), exact
+        parts = [("", *shown(value, 300)) for value in args]
+        parts += [(key + "=", *shown(value, 300)) for key, value in kwargs.items()]
+        inner = ", ".join(key + text for key, text, _ in parts)
+        return "%s(%s)" % (name, inner), all(exact for _, _, exact in parts)
 
-    def record(self, function, name, setup, called, args, kwargs, passed, silent=False):
-        self.busy = True
+    def record(self, function, name, setup, line, exact, args, kwargs, silent=False):
+        row = {"function": name, "setup": list(setup), "call": line}
         try:
-            call, exact = self.line(called, args, kwargs)
-            row = {"function": name, "setup": list(setup or ()), "call": call}
-            try:
-                value = function(*passed, **kwargs)
-            except BaseException as error:
-                row["error"] = described(error)["text"]
-                self.keep(row, exact and setup is not None)
-                raise
-            if not silent:
-                result = value_row(value)
-                row["value"] = result["value"]
-                self.keep(row, exact and setup is not None and result["exact"])
-            return value
-        finally:
-            self.busy = False
+            value = function(*args, **kwargs)
+        except BaseException as error:
+            row["error"] = described(error)["text"]
+            self.keep(row, exact)
+            raise
+        if not silent:
+            row["value"], is_whole = shown(value)
+            self.keep(row, exact and is_whole)
+        return value
 
     def keep(self, row, exact):
         if exact and len(self.calls) < MAX_CALLS:
@@ -259,7 +240,7 @@ class Library:
         with contextlib.suppress(Exception):
             signature = str(inspect.signature(value))[:200]
         summary = (getattr(value, "__doc__", None) or "").strip().partition("\n")[0][:200]
-        return {"name": name, "signature": signature, "says": summary, "class": isinstance(value, type)}
+        return {"name": name, "signature": signature, "says": summary, "is_class": isinstance(value, type)}
 
 
 def evaluated(lines, names):
@@ -274,18 +255,18 @@ def run_program(request, library):
     trace = Trace(library.name) if request.get("trace") and library.name else None
     if trace:
         trace.install(library.modules)
-    names, answer = library.namespace(), {"values": [], "error": None}
+    names, answer = library.namespace(), {"values": [], "fault": None}
     code = request.get("code", "")
     linecache.cache[PROGRAM] = len(code), None, code.splitlines(True), PROGRAM
     try:
         exec(compile(code, PROGRAM, "exec"), names)
     except BaseException as error:
-        answer["error"] = described(error)
-    for lines in request.get("calls", ()) if answer["error"] is None else ():
+        answer["fault"] = described(error)
+    for lines in request.get("calls", ()) if answer["fault"] is None else ():
         try:
             namespace = dict(names) if request.get("apart") else names
             answer["values"].append(value_row(evaluated(lines, namespace)))
         except BaseException as error:
-            answer["values"].append({"error": described(error)})
+            answer["values"].append({"fault": described(error)})
     answer["calls"] = trace.calls if trace else []
     return answer

@@ -13,10 +13,10 @@ import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from tempfile import mkdtemp
-from typing import IO, Any, Protocol
+from typing import Any
 
 from seasoned.errors import ConfigError
 
@@ -28,25 +28,16 @@ NOBODY = 65534  # the user that programs run as if the worker is root
 _SECONDS = 20  # for a command that tries bubblewrap
 _TMP_BYTES = 64 * 1024 * 1024
 _CLEAN = {"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", "HOME": "/tmp", "PYTHONHASHSEED": "0"}
+_SYSTEM = ("/lib", "/lib32", "/lib64", "/bin", "/sbin")  # folders, or links into /usr
 _CAPS = ("CAP_SETUID", "CAP_SETGID", "CAP_KILL", "CAP_CHOWN", "CAP_DAC_OVERRIDE", "CAP_FOWNER")
 _WHY: dict[str, str] = {}  # why a kind does not work
-
-
-class Process(Protocol):
-    """An isolated process, with pipes to it."""
-
-    stdin: IO[bytes]
-    stdout: IO[bytes]
-
-    def kill(self) -> None: ...  # noqa: D102
-    def wait(self) -> Any: ...  # noqa: D102
 
 
 @dataclass(frozen=True)
 class Started:
     """A process and its worker's settings: whether it has its own process namespace, its user, its folder."""
 
-    process: Process
+    process: Any  # a Popen, or sandlock's process; it has pipes in bytes
     config: dict[str, Any]
     close: Callable[[], None] = lambda: None
 
@@ -54,11 +45,7 @@ class Started:
 def find_walls(*, unsafe: bool = False) -> str:
     """Find the kind of isolation that works here: one of `KINDS`.
 
-    Args:
-        unsafe: return "none" if no kind works, as the environment variable SEASONED_UNSAFE_SANDBOX=1 does.
-
-    Raises:
-        ConfigError: no kind works, and running without isolation is not allowed.
+    If no kind works, it is "none" if `unsafe` or SEASONED_UNSAFE_SANDBOX=1 allows that; else raises ConfigError.
     """
     kind = _working()
     if kind == "none" and not (unsafe or os.environ.get(UNSAFE) == "1"):
@@ -81,11 +68,7 @@ def _working() -> str:
 
 
 def _try(kind: str) -> None:
-    """Check that a kind of isolation works: a worker starts in it and evaluates a call.
-
-    Raises:
-        ConfigError: it does not; `_WHY` keeps the reason.
-    """
+    """Check that a worker starts in a kind of isolation and evaluates a call; else ConfigError, and `_WHY` keeps it."""
     from seasoned.sandbox import Library, Sandbox
 
     try:
@@ -98,25 +81,21 @@ def _try(kind: str) -> None:
 
 
 def start(kind: str, code: str, paths: Sequence[str]) -> Started:
-    """Start Python with this code in isolation.
+    """Start Python with this code in isolation; it may read these folders in addition to Python's own.
 
-    Args:
-        kind: one of `KINDS`.
-        code: the program that Python runs.
-        paths: folders that it may read in addition to Python's own.
-
-    Raises:
-        ConfigError: this kind is not installed.
-        OSError: the process cannot be started.
+    Raises ConfigError if the kind, one of `KINDS`, is not installed, and OSError if the process cannot be started.
     """
     argv = [sys.executable, "-I", "-c", code]
     if kind == "bubblewrap":
         return _bubblewrap(argv, paths)
-    if kind == "sandlock":
-        return _sandlock(argv, paths)
     folder = mkdtemp(prefix="seasoned-sandbox-")
-    process = _popen(argv, cwd=folder, env=_CLEAN)
-    return Started(process, {"tmp": folder}, lambda: shutil.rmtree(folder, ignore_errors=True))
+    close = partial(shutil.rmtree, folder, ignore_errors=True)
+    try:
+        process = _sandlock(argv, paths, folder) if kind == "sandlock" else _popen(argv, cwd=folder, env=_CLEAN)
+    except BaseException:
+        close()
+        raise
+    return Started(process, {"tmp": folder}, close)
 
 
 def _popen(argv: Sequence[str], **options: Any) -> Any:
@@ -138,7 +117,9 @@ def _bubblewrap(argv: Sequence[str], paths: Sequence[str]) -> Started:
     # Else only root could read the parents of the visible folders, and programs run as nobody.
     visible = [word for path in parents for word in ("--perms", "0755", "--dir", path)]
     visible += [word for path in _readable(paths) for word in ("--ro-bind", path, path)]
-    links = [word for path, target in _links() for word in ("--symlink", target, path)]
+    # The system's folders that are links, such as /lib, whose target is usr/lib.
+    linked = [path for path in map(Path, _SYSTEM) if path.is_symlink()]
+    links = [word for path in linked for word in ("--symlink", str(path.readlink()), str(path))]
     environment = [word for name, value in _CLEAN.items() for word in ("--setenv", name, value)]
     process = _popen(
         [
@@ -155,9 +136,8 @@ def _bubblewrap(argv: Sequence[str], paths: Sequence[str]) -> Started:
 @cache
 def _without_users(program: str) -> list[str]:
     """The option that forbids more user namespaces; bubblewrap before 0.8 (Ubuntu 22.04) does not have it."""
-    option = "--disable-userns"
     usage = subprocess.run([program, "--help"], capture_output=True, text=True, timeout=_SECONDS, check=False)
-    return [option] if option in usage.stdout + usage.stderr else []
+    return ["--disable-userns"] if "--disable-userns" in usage.stdout + usage.stderr else []
 
 
 @cache
@@ -169,13 +149,12 @@ def _takes_root(program: str) -> bool:
         return False
 
 
-def _sandlock(argv: Sequence[str], paths: Sequence[str]) -> Started:
+def _sandlock(argv: Sequence[str], paths: Sequence[str], folder: str) -> Any:
     try:
         import sandlock
         from sandlock.sandbox import StdioMode
     except ImportError as error:
         raise ConfigError("the library sandlock is not installed") from error
-    folder = mkdtemp(prefix="seasoned-sandbox-")
     box = sandlock.Sandbox(
         fs_readable=[*_readable(paths), "/proc/self", "/dev"],
         fs_writable=[folder, "/dev/null"],
@@ -186,29 +165,20 @@ def _sandlock(argv: Sequence[str], paths: Sequence[str]) -> Started:
         max_memory="2G",
     )
     try:
-        process = box.popen(list(argv), stdin=StdioMode.PIPED, stdout=StdioMode.PIPED, stderr=StdioMode.NULL)
+        return box.popen(list(argv), stdin=StdioMode.PIPED, stdout=StdioMode.PIPED, stderr=StdioMode.NULL)
     except Exception as error:  # its exception classes differ between its versions
-        shutil.rmtree(folder, ignore_errors=True)
         raise ConfigError(f"sandlock does not start a program: {error}") from error
-    return Started(process, {"tmp": folder}, lambda: shutil.rmtree(folder, ignore_errors=True))
 
 
 def _readable(paths: Sequence[str]) -> list[str]:
     """The paths of Python, the system's libraries, and these folders; none is inside another."""
-    system = ("/usr", "/lib", "/lib32", "/lib64", "/bin", "/sbin", "/etc/ld.so.cache", "/etc/alternatives")
-    python = (sys.prefix, sys.base_prefix, str(Path(sys.executable).resolve().parent.parent))
-    readable = [path for path in system if Path(path).exists() and not Path(path).is_symlink()]
     # Python runs under the path that it was started by, which may be a link.
-    readable += [path for path in python if Path(path).exists()]
-    readable += [str(Path(path).resolve()) for path in paths if Path(path).exists()]
+    python = (sys.prefix, sys.base_prefix, str(Path(sys.executable).resolve().parent.parent))
+    system = ("/usr", *_SYSTEM, "/etc/ld.so.cache", "/etc/alternatives")
+    readable = {*python, *(path for path in system if not Path(path).is_symlink())}
+    readable |= {str(Path(path).resolve()) for path in paths}
     roots: list[str] = []
-    for path in sorted(set(readable), key=len):
+    for path in sorted((path for path in readable if Path(path).exists()), key=len):
         if path != "/" and not any(path.startswith(f"{root}/") for root in roots):
             roots.append(path)
     return roots
-
-
-def _links() -> list[tuple[str, str]]:
-    """The system's folders that are links, such as /lib, each with its target, such as usr/lib."""
-    folders = map(Path, ("/lib", "/lib32", "/lib64", "/bin", "/sbin"))
-    return [(str(folder), str(folder.readlink())) for folder in folders if folder.is_symlink()]

@@ -9,12 +9,21 @@ from __future__ import annotations
 import socket
 import threading
 from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractContextManager, asynccontextmanager, closing, nullcontext, suppress
+from contextlib import AbstractContextManager, asynccontextmanager, nullcontext, suppress
 from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from seasoned.errors import ConfigError, ConflictError, MissingExtraError, SeasonedError, StoreError, StoreLockedError
+import uvicorn
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
+
+from seasoned.errors import ConfigError, ConflictError, SeasonedError, StoreError, StoreLockedError
 from seasoned.llm.clients import AnyModel
 from seasoned.plugins import loaded
 from seasoned.protocols import Embedder
@@ -25,11 +34,6 @@ from seasoned.store.tokens import door
 from seasoned.web import attempts, effect, lessons, snapshots
 from seasoned.web.guard import FORM, App, guarded
 from seasoned.web.site import Site, show, templates
-
-if TYPE_CHECKING:
-    from starlette.applications import Starlette
-    from starlette.requests import Request
-    from starlette.responses import Response
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
@@ -46,7 +50,6 @@ _PAGES: dict[str, Callable[[Request], Response]] = {
     "/snapshots": snapshots.snapshot_list,
     "/diff": snapshots.diff_page,
 }
-
 _WRITES: dict[str, Callable[[Request], Response]] = {
     "/lesson/add": lessons.add,
     "/lesson/edit": lessons.edit,
@@ -75,7 +78,7 @@ def make_app(
 
     Args:
         store: the store to show and change; it stays open.
-        token: the secret in the page's address, at least 16 characters.
+        token: the secret in the page's address; ConfigError if it has fewer than 16 characters.
         runs_folder: the folder with the runs' directories.
         embedder: for search by meaning.
         host: the address to listen on; other machines are answered only if this is not a loopback address.
@@ -83,38 +86,24 @@ def make_app(
             change settings of the process, which the app itself never does.
         llm: the model of the button "Learn now"; None for no button.
         method: the method of that button; None for the one that each memory learned with last, else erl.
-
-    Raises:
-        ConfigError: the token is too short.
-        MissingExtraError: when Starlette is not installed.
     """
     if len(token) < 16:
         raise ConfigError("the token of the page needs at least 16 characters: leave it out to get a new one")
-    try:
-        from starlette.applications import Starlette
-        from starlette.exceptions import HTTPException
-        from starlette.routing import Mount, Route
-        from starlette.staticfiles import StaticFiles
-    except ImportError as error:
-        raise MissingExtraError("web", "starlette") from error
-
     pages = dict(_PAGES)
     for _, make_pages in loaded("pages"):
         pages |= make_pages()
-    static = StaticFiles(directory=str(resources.files("seasoned.web") / "static"))
     app = Starlette(
         routes=[
             *(Route(path, page, methods=["GET"]) for path, page in pages.items()),
             *(Route(path, page, methods=["POST"]) for path, page in _WRITES.items()),
-            Mount("/static", static),
+            Mount("/static", StaticFiles(directory=str(resources.files("seasoned.web") / "static"))),
         ],
         lifespan=_lifespan,
         exception_handlers={SeasonedError: _failure_page, HTTPException: _not_found_page, Exception: _bug_page},
     )
     app.state.site = Site(store, runs_folder, embedder, around=warming)
     app.state.learner = attempts.Learner(store, llm, method, embedder)
-    public = host not in LOOPBACK
-    return guarded(app, token, door(store, token), [host] if public else [], anywhere=public)
+    return guarded(app, token, door(store, token), "" if host in LOOPBACK else host)
 
 
 @asynccontextmanager
@@ -124,8 +113,6 @@ async def _lifespan(app: Starlette) -> AsyncIterator[None]:
     Templates and the store's caches are loaded first. A thread then reads all vectors (seconds for 100,000), so that
     the first search by meaning need not.
     """
-    from starlette.concurrency import run_in_threadpool
-
     site = app.state.site
     await run_in_threadpool(_prepare, site)
     if site.embedder is not None:
@@ -143,22 +130,10 @@ def _prepare(site: Site) -> None:
 
 
 def serve(app: App, *, host: str, port: int, ready: Callable[[str], None]) -> None:
-    """Serve until the program is stopped.
+    """Serve the app from `make_app` until the program is stopped; ConfigError if the port (0: a free one) is not free.
 
-    Args:
-        app: the app from `make_app`.
-        host: the address to listen on.
-        port: 0 for a free one.
-        ready: called with the address, without the token, once the server listens.
-
-    Raises:
-        ConfigError: the port cannot be used.
-        MissingExtraError: when uvicorn is not installed.
+    `ready` is called with the address, without the token, once the server listens.
     """
-    try:
-        import uvicorn
-    except ImportError as error:
-        raise MissingExtraError("web", "uvicorn") from error
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         listener = socket.socket(family, kind, protocol)
@@ -169,7 +144,7 @@ def serve(app: App, *, host: str, port: int, ready: Callable[[str], None]) -> No
         raise ConfigError(
             f"{host} with port {port} cannot be used ({error}): give another with --port, or 0 for any"
         ) from error
-    with closing(listener):
+    with listener:
         url_host = f"[{host}]" if ":" in host else host
         ready(f"http://{url_host}:{listener.getsockname()[1]}/")
         config = uvicorn.Config(
@@ -189,10 +164,8 @@ def _failure_page(request: Request, error: Exception) -> Response:
         status, title = 503, "The store is busy"
     elif isinstance(error, StoreError) and isinstance(error.__cause__, DATABASE_ERRORS):
         status, title = 503, "The store refused"
-    text = str(error)
+    text, again = str(error), status == 503
     fields: dict[str, str] = request.scope.get(FORM, {})
-    again = status == 503
-    lesson_id = str(fields.get("id", "")) if status == 409 else ""
     return _message(
         request,
         status,
@@ -201,7 +174,7 @@ def _failure_page(request: Request, error: Exception) -> Response:
         post=request.method == "POST" and again,
         again=str(request.url.path) + (f"?{request.url.query}" if request.url.query else "") if again else "",
         fields=fields,
-        lesson_id=lesson_id,
+        lesson_id=str(fields.get("id", "")) if status == 409 else "",
     )
 
 

@@ -8,13 +8,18 @@ from __future__ import annotations
 
 import threading
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+
+from starlette.requests import Request
+from starlette.responses import Response
 
 from seasoned.errors import ConfigError, SeasonedError
+from seasoned.llm.clients import AnyModel
 from seasoned.memory import Learned, Learning, Memory
 from seasoned.memory.opening import usual_method
+from seasoned.protocols import Embedder
 from seasoned.store import pages
 from seasoned.store.pages import attempt_lines
+from seasoned.store.sql import Store
 from seasoned.traces.conversation import conversation
 from seasoned.web.lessons import Missing, chosen
 from seasoned.web.site import (
@@ -30,14 +35,6 @@ from seasoned.web.site import (
     site_of,
     with_name,
 )
-
-if TYPE_CHECKING:
-    from starlette.requests import Request
-    from starlette.responses import Response
-
-    from seasoned.llm.clients import AnyModel
-    from seasoned.protocols import Embedder
-    from seasoned.store.sql import Store
 
 ENDED = ("yes", "no", "unknown")
 _MAX_MESSAGES = 80  # of a conversation, unless the visitor asks for all
@@ -71,17 +68,16 @@ def attempt_page(request: Request) -> Response:
     attempt = store.get_trajectory(attempt_id)
     if attempt is None:
         raise Missing(f"there is no attempt {attempt_id[:80]!r} in this store; it may be in another, or deleted")
-    show_all = asked(request, "all") == "1"
-    messages = conversation(attempt)
-    line = pages.attempt_lines(store, [attempt.id])[attempt.id]
+    show_all, messages = asked(request, "all") == "1", conversation(attempt)
+    shown_messages = messages if show_all else messages[:_MAX_MESSAGES]
     return show(
         request,
         "attempt.html.j2",
         attempt=attempt,
-        line=line,
+        line=attempt_lines(store, [attempt.id])[attempt.id],
         show_all=show_all,
-        messages=messages if show_all else messages[:_MAX_MESSAGES],
-        left_out=0 if show_all else max(0, len(messages) - _MAX_MESSAGES),
+        messages=shown_messages,
+        left_out=len(messages) - len(shown_messages),
         verdicts=[one for one in attempt.meta.get("verdicts", ()) if isinstance(one, dict)],
         flags=[str(flag) for flag in attempt.meta.get("flags", ())],
         shown=store.get_lessons(attempt.lesson_ids[:50]),
@@ -93,7 +89,7 @@ def outcome(request: Request) -> Response:
     """Set the outcome of a memory's attempt."""
     store, fields = site_of(request).store, form(request)
     attempt_id, ended = fields.get("id", ""), fields.get("ended", "")
-    line = pages.attempt_lines(store, [attempt_id]).get(attempt_id)
+    line = attempt_lines(store, [attempt_id]).get(attempt_id)
     if line is None:
         raise Missing(f"there is no attempt {attempt_id[:80]!r} in this store; it may have been deleted")
     side, _, namespace = line.scope.partition("/")
@@ -137,11 +133,7 @@ class Learner:
             return self._memories[namespace]
 
     def begin(self, namespace: str) -> None:
-        """Start learning, unless it runs already.
-
-        Raises:
-            ConfigError: the page has no model.
-        """
+        """Start learning, unless it runs already; ConfigError if the page has no model."""
         if self.model is None:
             raise ConfigError("this page has no model to learn with: start it as in `seasoned serve --llm local`")
         memory = self.memory(namespace)
@@ -158,7 +150,7 @@ class Learner:
 
 def learn_page(request: Request) -> Response:
     """The estimate, the last result and the waiting attempts of a namespace."""
-    learner = _learner(request)
+    learner: Learner = request.app.state.learner
     names = namespaces(learner.store)
     namespace = namespace_of(request, names)
     memory, learning = learner.memory(namespace), learner.learnings.get(namespace)
@@ -185,14 +177,9 @@ def learn_page(request: Request) -> Response:
 
 def learn_now(request: Request) -> Response:
     """Start learning."""
-    namespace = form(request).get("namespace", "")
-    _learner(request).begin(namespace)
+    namespace, learner = form(request).get("namespace", ""), request.app.state.learner
+    learner.begin(namespace)
     return redirect("/learn", namespace=namespace)
-
-
-def _learner(request: Request) -> Learner:
-    learner: Learner = request.app.state.learner
-    return learner
 
 
 def _result(learning: Learning) -> tuple[Learned | None, str]:

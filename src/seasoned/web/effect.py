@@ -7,20 +7,17 @@ to begin; switches are signed by "person".
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING
+
+from starlette.requests import Request
+from starlette.responses import Response
 
 from seasoned.errors import ConfigError
 from seasoned.memory.holdout import EffectReport, read_effect, resume_guidance
+from seasoned.proof.effect import Effect
 from seasoned.store import pages
 from seasoned.store.overview import brought, without_outcome
+from seasoned.store.sql import Store
 from seasoned.web.site import HOME, form, namespace_of, namespaces, redirect, show, site_of, with_name
-
-if TYPE_CHECKING:
-    from starlette.requests import Request
-    from starlette.responses import Response
-
-    from seasoned.proof.effect import Effect
-    from seasoned.store.sql import Store
 
 _SHOWN = 100  # lessons and categories
 _NEWEST = 5  # lessons of the overview
@@ -33,9 +30,7 @@ def effect_page(request: Request) -> Response:
     names = namespaces(store)
     namespace = namespace_of(request, names)
     report = _report(store, namespace)
-    parts = []
-    if report is not None:
-        parts = [("By category", list(report.categories.items())[:_SHOWN]), ("By month", list(report.months.items()))]
+    categories, months = (report.categories, report.months) if report else ({}, {})
     return show(
         request,
         "effect.html.j2",
@@ -43,16 +38,15 @@ def effect_page(request: Request) -> Response:
         names=names[:200],
         report=report,
         lessons=report.lessons[:_SHOWN] if report else (),
-        parts=parts,
+        tables=[("By category", list(categories.items())[:_SHOWN]), ("By month", list(months.items()))],
         bar=_bar,
     )
 
 
 def resume(request: Request) -> Response:
     """Switch guidance on again."""
-    fields = form(request)
-    namespace = fields.get("namespace", "")
-    resume_guidance(site_of(request).store, namespace, with_name(request, fields.get("why", "")))
+    namespace, why = (form(request).get(name, "") for name in ("namespace", "why"))
+    resume_guidance(site_of(request).store, namespace, with_name(request, why))
     return redirect("/effect", namespace=namespace, done="resumed")
 
 

@@ -10,9 +10,13 @@ from __future__ import annotations
 import hashlib
 import ipaddress
 import socket
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
+
+from starlette.datastructures import MutableHeaders
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import HTMLResponse
 
 from seasoned.store.tokens import Visitor
 
@@ -39,120 +43,93 @@ _HEADERS = {
     "cross-origin-resource-policy": "same-origin",
     "cache-control": "no-store",
 }
-_ENTRY = """<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Seasoned</title>
-<meta http-equiv="refresh" content="0;url=/"><link rel="icon" href="data:,">
-<link rel="stylesheet" href="/static/style.css"></head>
-<body><main class="plain"><p><a href="/">Continue to the page</a></p></main></body></html>"""
-_REFUSAL = """<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Seasoned</title>
-<meta name="viewport" content="width=device-width, initial-scale=1"><link rel="icon" href="data:,">
-<link rel="stylesheet" href="/static/style.css">
-</head><body><main class="plain"><h1>{title}</h1><p>{sentence}</p></main></body></html>"""
+_PAGE = """<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Seasoned</title>
+<meta name="viewport" content="width=device-width, initial-scale=1">{head}<link rel="icon" href="data:,">
+<link rel="stylesheet" href="/static/style.css"></head><body><main class="plain">{main}</main></body></html>"""
+_ENTRY = _PAGE.format(
+    head='<meta http-equiv="refresh" content="0;url=/">', main='<p><a href="/">Continue to the page</a></p>'
+)
+_READS = ("GET", "HEAD")
 
 
-def guarded(
-    app: App, token: str, who: Callable[[str], Visitor | None], names: Iterable[str] = (), *, anywhere: bool = False
-) -> App:
-    """The app with access control.
+def guarded(app: App, token: str, who: Callable[[str], Visitor | None], host: str = "") -> App:
+    """The app with access control; it gets the visitor and a form's fields in the scope.
 
     Args:
-        app: the app to protect; it gets a form's fields in `scope[FORM]`.
+        app: the app to protect.
         token: the secret in the page's address; a browser keeps the token that it sent as a cookie.
         who: maps a token to its visitor; see `seasoned.store.tokens.door`.
-        names: further host names that the page answers to.
-        anywhere: the page is open to other machines, so its host may be any IP address or this machine's name.
+        host: the address that the page is open on to other machines; then, a request's host may be any IP address or
+            this machine's name. "" if only this machine is answered.
     """
     cookie = f"seasoned-{hashlib.sha256(token.encode()).hexdigest()[:8]}"
-    known = {"localhost", *(name.lower() for name in names)}
 
-    async def guard(scope: Any, receive: Any, send: Any) -> None:
-        if scope["type"] == "lifespan":
-            await app(scope, receive, send)
-            return
-        if scope["type"] != "http":
-            return
-        headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
-        answer = _with_headers(send)
-        if not _host_fits(headers.get("host", ""), known, anywhere):
-            await _refuse(answer, 421, "Another host", "This page answers only under the address that was printed.")
-            return
-        if scope["method"] in ("GET", "HEAD") and scope["path"].startswith("/static/"):
-            await app(scope, receive, answer)
-            return
+    async def answer(request: Request) -> HTMLResponse | None:
+        """The guard's own answer; None if the app answers."""
+        if not _host_fits(request.headers.get("host", ""), host):
+            return _refusal(421, "Another host", "This page answers only under the address that was printed.")
+        reads = request.method in _READS
+        if reads and request.scope["path"].startswith("/static/"):
+            return None
         try:
-            sent_token = parse_qs(scope["query_string"].decode("latin-1"), max_num_fields=100).get("token", [""])[-1]
+            sent_token = parse_qs(request.scope["query_string"].decode("latin-1"), max_num_fields=100).get(
+                "token", [""]
+            )[-1]
         except ValueError:
-            await _refuse(answer, 400, "Too long", "This address has too many parts.")
-            return
-        if sent_token and scope["method"] == "GET" and who(sent_token):
-            value = f"{cookie}={sent_token}; HttpOnly; SameSite=Strict; Path=/"
-            await _send(answer, 200, _ENTRY, [(b"set-cookie", value.encode())])
-            return
-        visitor = who(_cookie(headers.get("cookie", ""), cookie))
+            return _refusal(400, "Too long", "This address has too many parts.")
+        if sent_token and request.method == "GET" and who(sent_token):
+            entry = HTMLResponse(_ENTRY)
+            entry.set_cookie(cookie, sent_token, httponly=True, samesite="strict")
+            return entry
+        visitor = who(request.cookies.get(cookie, ""))
         if visitor is None:
             sentence = "Open the full address that <code>seasoned serve</code> printed; it ends with a token."
-            await _refuse(answer, 403, "No token", sentence)
-            return
-        scope = {**scope, VISITOR: visitor}
-        if scope["method"] in ("GET", "HEAD"):
-            await app(scope, receive, answer)
-            return
-        if visitor.role == "reader":
-            await _refuse(answer, 403, "Only reading", "Your token may only read. Ask for a token of an editor.")
-            return
-        await _pass_write(app, scope, receive, answer, headers)
+            return _refusal(403, "No token", sentence)
+        request.scope[VISITOR] = visitor
+        if not reads and visitor.role == "reader":
+            return _refusal(403, "Only reading", "Your token may only read. Ask for a token of an editor.")
+        return None if reads else await _read_form(request)
+
+    async def guard(scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] == "http":
+            scope, send = {**scope}, _with_headers(send)
+            await (await answer(Request(scope, receive)) or app)(scope, receive, send)
+        elif scope["type"] == "lifespan":
+            await app(scope, receive, send)
 
     return guard
 
 
-async def _pass_write(app: App, scope: Any, receive: Any, send: App, headers: dict[str, str]) -> None:
-    """Pass a write to the app, if this page sent it."""
-    if scope["method"] != "POST":
-        await _refuse(send, 405, "Not here", "Pages are read with GET and changed with POST.")
-        return
-    if headers.get("origin", "").lower() != f"{scope['scheme']}://{headers['host'].lower()}":
-        await _refuse(send, 403, "Another origin", "Another page asked for this change. Nothing was changed.")
-        return
-    if headers.get("content-type", "").split(";")[0].strip().lower() != "application/x-www-form-urlencoded":
-        await _refuse(send, 415, "Not a form", "A change is sent as a form. Nothing was changed.")
-        return
+async def _read_form(request: Request) -> HTMLResponse | None:
+    """Put a form's fields into the request's scope; the refusal if this page did not send it."""
+    if request.method != "POST":
+        return _refusal(405, "Not here", "Pages are read with GET and changed with POST.")
+    if request.headers.get("origin", "").lower() != f"{request.scope['scheme']}://{request.headers['host'].lower()}":
+        return _refusal(403, "Another origin", "Another page asked for this change. Nothing was changed.")
+    if request.headers.get("content-type", "").split(";")[0].strip().lower() != "application/x-www-form-urlencoded":
+        return _refusal(415, "Not a form", "A change is sent as a form. Nothing was changed.")
     body = bytearray()
-    more = True
-    while more:
-        message = await receive()
-        if message["type"] == "http.disconnect":
-            return
-        body += message.get("body", b"")
-        more = message.get("more_body", False)
-        if len(body) > MAX_BODY:
-            await _refuse(send, 413, "Too long", f"A form has at most {MAX_BODY:,} bytes. Nothing was changed.")
-            return
     try:
+        async for part in request.stream():
+            body += part
+            if len(body) > MAX_BODY:
+                return _refusal(413, "Too long", f"A form has at most {MAX_BODY:,} bytes. Nothing was changed.")
         fields = parse_qs(body.decode(), keep_blank_values=True, max_num_fields=500, errors="replace")
-    except ValueError:
-        await _refuse(send, 400, "Not a form", "The form could not be read. Nothing was changed.")
-        return
-
-    async def no_more() -> dict[str, Any]:
-        return {"type": "http.request", "body": b"", "more_body": False}
-
-    await app({**scope, FORM: {name: values[-1] for name, values in fields.items()}}, no_more, send)
+    except (ClientDisconnect, ValueError):
+        return _refusal(400, "Not a form", "The form could not be read. Nothing was changed.")
+    request.scope[FORM] = {name: values[-1] for name, values in fields.items()}
+    return None
 
 
-def _host_fits(host: str, known: set[str], anywhere: bool) -> bool:
+def _host_fits(asked: str, host: str) -> bool:
     try:
-        name = urlsplit(f"//{host}").hostname or ""
-        if name in known:
-            return True
+        name = urlsplit(f"//{asked}").hostname or ""
+        if name in ("localhost", host.lower()):
+            return bool(name)
         address = ipaddress.ip_address(name)
     except ValueError:
-        return anywhere and bool(host) and socket.gethostname().lower() == host.rsplit(":", 1)[0].lower()
-    return address.is_loopback or anywhere
-
-
-def _cookie(header: str, name: str) -> str:
-    """A cookie's value. Not by a library, which stops at an odd cookie that a program on another port may have set."""
-    parts = (part.strip().partition("=") for part in header.split(";"))
-    return next((value.strip().strip('"') for key, _, value in parts if key == name), "")
+        return bool(host and asked) and socket.gethostname().lower() == asked.rsplit(":", 1)[0].lower()
+    return address.is_loopback or bool(host)
 
 
 def _with_headers(send: App) -> App:
@@ -160,20 +137,13 @@ def _with_headers(send: App) -> App:
 
     async def send_with_headers(message: Any) -> None:
         if message["type"] == "http.response.start":
-            own = {name.lower() for name, _ in message["headers"]}
-            more = [(k.encode(), v.encode()) for k, v in _HEADERS.items() if k.encode() not in own]
-            message = {**message, "headers": [*message["headers"], *more]}
+            headers = MutableHeaders(scope=message)
+            for name, value in _HEADERS.items():
+                headers.setdefault(name, value)
         await send(message)
 
     return send_with_headers
 
 
-async def _refuse(send: App, status: int, title: str, sentence: str) -> None:
-    await _send(send, status, _REFUSAL.format(title=title, sentence=sentence), [])
-
-
-async def _send(send: App, status: int, page: str, headers: list[tuple[bytes, bytes]]) -> None:
-    body = page.encode()
-    headers = [(b"content-type", b"text/html; charset=utf-8"), (b"content-length", str(len(body)).encode()), *headers]
-    await send({"type": "http.response.start", "status": status, "headers": headers})
-    await send({"type": "http.response.body", "body": body})
+def _refusal(status: int, title: str, sentence: str) -> HTMLResponse:
+    return HTMLResponse(_PAGE.format(head="", main=f"<h1>{title}</h1><p>{sentence}</p>"), status)

@@ -7,29 +7,23 @@ changed meanwhile, nothing is overwritten and both texts are shown.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, cast, get_args
+from typing import Any, cast, get_args
+
+from starlette.requests import Request
+from starlette.responses import Response
 
 from seasoned.errors import ConfigError, ConflictError
 from seasoned.memory.editing import Switch, edited, switched, written
 from seasoned.memory.holdout import read_effect
 from seasoned.pool.lineage import trust_in
 from seasoned.proof.certificate import standing
+from seasoned.proof.effect import Effect
 from seasoned.store import pages
 from seasoned.text import clean
-from seasoned.trust import mask
-from seasoned.types import LessonKind, LessonStatus
-from seasoned.web.site import HOME, PAGE, asked, form, partial, place, redirect, show, site_of, visitor
-
-if TYPE_CHECKING:
-    from starlette.requests import Request
-    from starlette.responses import Response
-
-    from seasoned.proof.effect import Effect
-    from seasoned.store.sql import Change
-    from seasoned.types import Lesson
-    from seasoned.web.site import Site
+from seasoned.types import Lesson, LessonKind, LessonStatus
+from seasoned.web.site import HOME, PAGE, Site, asked, form, partial, place, reason, redirect, show, site_of, visitor
 
 KINDS: tuple[str, ...] = get_args(LessonKind)
 SORTS = ("use", "effect")
@@ -45,24 +39,22 @@ def lesson_list(request: Request) -> Response:
     query, scope = asked(request, "q"), asked(request, "scope")
     kind, status = chosen(request, "kind", KINDS), chosen(request, "status", STATES)
     sort, before = chosen(request, "sort", SORTS), place(request)
-    asked_by_meaning = bool(asked(request, "by") == "meaning" and query.strip() and site.embedder)
-    by_meaning = asked_by_meaning and not site.warming
+    by, by_use = asked(request, "by"), sort == "use"
+    asked_by_meaning = bool(by == "meaning" and query.strip() and site.embedder)
+    by_meaning, more = asked_by_meaning and not site.warming, False
     if by_meaning:
-        lines, more = site.nearest(query, scope or None, kind or None), False
+        lines = site.nearest(query, scope or None, kind or None)
     elif sort == "effect":
-        lines, more = _by_effect(site, scope, kind, status, query), False
+        lines = _by_effect(site, scope, kind, status, query)
     else:
         filters: dict[str, Any] = {"scope": scope or None, "kind": kind or None, "status": status or None}
-        by_use = sort == "use"
         page = pages.lesson_page(site.store, query=query, **filters, before=before, limit=PAGE + 1, by_use=by_use)
         lines, more = page[:PAGE], len(page) > PAGE
-    after = (before or 0) + PAGE if sort == "use" else lines[-1].seq if lines else 0
-    asked_for = {"q": query, "scope": scope, "kind": kind, "status": status, "sort": sort, "by": asked(request, "by")}
     values = {
         "lines": lines,
         "more": more,
-        "after": after,
-        "asked": asked_for,
+        "after": (before or 0) + PAGE if by_use else lines[-1].seq if lines else 0,
+        "asked": {"q": query, "scope": scope, "kind": kind, "status": status, "sort": sort, "by": by},
         "by_meaning": by_meaning,
         "early": asked_by_meaning and not by_meaning,
     }
@@ -85,21 +77,22 @@ def lesson_page(request: Request) -> Response:
     """One lesson: its text, sources, uses with their outcomes, and history."""
     site = site_of(request)
     lesson = find(site, asked(request, "id"))
-    show_all = asked(request, "all") == "1"
+    show_all, scope = asked(request, "all") == "1", site.store.scope_of(lesson.id) or ""
     history = site.store.history(lesson.id)
+    versions = list(zip(history, [None, *history[:-1]], strict=True))[::-1]
     sources = lesson.sources if show_all else lesson.sources[:_MAX_SOURCES]
     known = pages.attempt_lines(site.store, sources)
     return show(
         request,
         "lesson.html.j2",
         lesson=lesson,
-        scope=site.store.scope_of(lesson.id) or "",
+        scope=scope,
         show_all=show_all,
         trust=trust_in(site.store, [lesson])[lesson.id],
-        proof=standing(site.store, site.store.scope_of(lesson.id) or ""),
+        proof=standing(site.store, scope),
         sources=[(source, known.get(source)) for source in sources],
         uses=pages.uses(site.store, lesson.id),
-        history=pairs(history) if show_all else pairs(history)[:_MAX_VERSIONS],
+        history=versions if show_all else versions[:_MAX_VERSIONS],  # each change with the one before it
         versions=len(history),
         flags=[str(flag) for flag in lesson.data.get("flags", ())] if isinstance(lesson.data, dict) else [],
     )
@@ -124,17 +117,8 @@ def _by_effect(site: Site, scope: str, kind: str, status: str, query: str) -> li
     return lines
 
 
-def pairs(history: Sequence[Change]) -> list[tuple[Change, Change | None]]:
-    """Each change with the one before it (None for the first), newest first."""
-    return list(zip(history, [None, *history[:-1]], strict=True))[::-1]
-
-
 def find(site: Site, lesson_id: str) -> Lesson:
-    """The lesson with this id.
-
-    Raises:
-        Missing: the store has no such lesson.
-    """
+    """The lesson with this id; raises `Missing` if the store has none."""
     lesson = site.store.get_lesson(lesson_id)
     if lesson is None:
         raise Missing(f"there is no lesson {lesson_id[:80]!r} in this store; it may be in another, or purged")
@@ -142,11 +126,7 @@ def find(site: Site, lesson_id: str) -> Lesson:
 
 
 def chosen(request: Request, name: str, known: tuple[str, ...]) -> str:
-    """A parameter of the address, which is one of `known` or "".
-
-    Raises:
-        ConfigError: it is something else.
-    """
+    """A parameter of the address, "" if it is missing; ConfigError if it is not one of `known`."""
     value = asked(request, name)
     if value and value not in known:
         raise ConfigError(f"{name} should be one of {', '.join(known)}, but was {value[:40]!r}")
@@ -158,8 +138,7 @@ class Missing(ConfigError):  # noqa: N818 - shown as "not found"
 
 
 _EMPTY_FORM = dict.fromkeys(("scope", "kind", "key", "category", "text", "pinned", "why"), "")
-_PINS = {"pin": (True, "pinned"), "unpin": (False, "no longer pinned")}
-_SWITCHES: Mapping[str, str] = {
+_SWITCHES = {
     "disable": "disabled",
     "enable": "enabled",
     "release": "released from quarantine",
@@ -171,7 +150,7 @@ _SWITCHES: Mapping[str, str] = {
 def add_form(request: Request) -> Response:
     """An empty form for a new lesson."""
     scopes = site_of(request).store.scopes()
-    scope = asked(request, "scope") or next((s for s in scopes if s.startswith("memory/")), "memory/default")
+    scope = asked(request, "scope") or next((s for s in scopes if s.startswith(HOME)), f"{HOME}default")
     return _add_page(request, {**_EMPTY_FORM, "scope": scope, "kind": "heuristic", "pinned": "on"})
 
 
@@ -186,8 +165,8 @@ def add(request: Request) -> Response:
         lesson = written(fields["kind"], **texts, pinned=bool(fields["pinned"]))
     except ConfigError as error:
         return _add_page(request, fields, str(error), 422)
-    store, why = site_of(request).store, _why(fields, "added on the page")
-    (stored,) = store.add_lessons(scope, [lesson], who=visitor(request).signed, why=why)
+    store, who = site_of(request).store, visitor(request).signed
+    (stored,) = store.add_lessons(scope, [lesson], who=who, why=reason(fields, "added on the page"))
     return redirect("/lesson", id=stored.id, done="waits" if stored.status == "quarantined" else "added")
 
 
@@ -195,7 +174,7 @@ def edit_form(request: Request) -> Response:
     """The form of a lesson, with its present version."""
     lesson = edited(find(site_of(request), asked(request, "id")))  # raises if it is deleted
     fields = {"text": lesson.text, "key": lesson.key, "category": lesson.category, "why": "", "pinned": "on"}
-    return _edit_page(request, lesson, fields)
+    return _edit_page(request, lesson, lesson.version, fields)
 
 
 def edit(request: Request) -> Response:
@@ -206,15 +185,11 @@ def edit(request: Request) -> Response:
     try:
         changed = _edited(lesson, fields)
     except ConfigError as error:
-        return _edit_page(request, lesson, fields, str(error), 422, version=version)
+        return _edit_page(request, lesson, version, fields, str(error), 422)
     if version == lesson.version and changed == lesson:
         return redirect("/lesson", id=lesson.id, done="same")
     try:
-        site.store.update_lesson(
-            changed.model_copy(update={"version": version}),
-            who=visitor(request).signed,
-            why=_why(fields, "edited on the page"),
-        )
+        _store(request, changed, version, "edited on the page")
     except ConflictError:
         stored = find(site, lesson.id)
         last = site.store.history(stored.id)[-1]
@@ -235,9 +210,9 @@ def do(request: Request) -> Response:
         if old is None:
             raise ConfigError(f"the lesson {lesson.id} has no version {target[:20]!r}; see its history")
         changed, why = old, f"rolled back to version {target}"
-    elif action in _PINS:
-        pinned, why = _PINS[action]
-        changed = lesson.model_copy(update={"pinned": pinned})
+    elif action in ("pin", "unpin"):
+        changed = lesson.model_copy(update={"pinned": action == "pin"})
+        why = "pinned" if changed.pinned else "no longer pinned"
     elif action in _SWITCHES:
         why = _SWITCHES[action]
         states = [change.lesson.status for change in site.store.history(lesson.id)]
@@ -245,8 +220,7 @@ def do(request: Request) -> Response:
         changed = switched(lesson, cast(Switch, action), states) if version == lesson.version else lesson
     else:
         raise ConfigError(f"there is no button {action[:40]!r}")
-    changed = changed.model_copy(update={"version": version})
-    site.store.update_lesson(changed, who=visitor(request).signed, why=_why(fields, why))
+    _store(request, changed, version, why)
     return redirect("/lesson", id=lesson.id, done=action)
 
 
@@ -276,8 +250,7 @@ def _purge(site: Site, lesson: Lesson, version: int, fields: Mapping[str, str]) 
         if find(site, lesson.id).version != version:
             raise ConflictError(f"the lesson {lesson.id} was changed meanwhile; read it again before you delete it")
         site.store.remove_lesson(lesson.id, who="person", purge=True)
-    done = "purge" if site.store.scrub() else "purge-later"
-    return redirect("/lessons", done=done)
+    return redirect("/lessons", done="purge" if site.store.scrub() else "purge-later")
 
 
 def _edited(lesson: Lesson, fields: Mapping[str, str]) -> Lesson:
@@ -287,8 +260,10 @@ def _edited(lesson: Lesson, fields: Mapping[str, str]) -> Lesson:
     return edited(lesson, **changes, pinned=bool(fields["pinned"]))
 
 
-def _why(fields: Mapping[str, str], default: str) -> str:
-    return mask(" ".join(fields.get("why", "").split()))[:500] or default
+def _store(request: Request, changed: Lesson, version: int, why: str) -> None:
+    """Store a lesson that was changed in a form; ConflictError if it is no longer in the form's version."""
+    changed, who = changed.model_copy(update={"version": version}), visitor(request).signed
+    site_of(request).store.update_lesson(changed, who=who, why=reason(form(request), why))
 
 
 def _version(fields: Mapping[str, str]) -> int:
@@ -304,22 +279,9 @@ def _add_page(request: Request, fields: Mapping[str, str], problem: str = "", st
 
 
 def _edit_page(
-    request: Request,
-    lesson: Lesson,
-    fields: Mapping[str, str],
-    problem: str = "",
-    status: int = 200,
-    *,
-    version: int | None = None,
+    request: Request, lesson: Lesson, version: int, fields: Mapping[str, str], problem: str = "", status: int = 200
 ) -> Response:
-    hidden = len(lesson.text) - len(clean(lesson.text)) + clean(lesson.text).count("\ufffd")
-    return show(
-        request,
-        "edit.html.j2",
-        status,
-        lesson=lesson,
-        fields=fields,
-        problem=problem,
-        version=version or lesson.version,
-        hidden=hidden,
-    )
+    shown = clean(lesson.text)
+    values = {"lesson": lesson, "version": version, "fields": fields, "problem": problem}
+    hidden = len(lesson.text) - len(shown) + shown.count("\ufffd")
+    return show(request, "edit.html.j2", status, **values, hidden=hidden)

@@ -11,14 +11,19 @@ import difflib
 import re
 import threading
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urlencode
+
+import jinja2
+from markupsafe import Markup
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from seasoned.errors import ConfigError, SeasonedError
 from seasoned.plugins import plugins
@@ -29,14 +34,9 @@ from seasoned.store.pages import LessonLine
 from seasoned.store.sql import Store
 from seasoned.store.tokens import Visitor
 from seasoned.text import UNKNOWN, clean, count, cut, label, one_line
+from seasoned.trust import mask
+from seasoned.types import Lesson
 from seasoned.web.guard import FORM, VISITOR
-
-if TYPE_CHECKING:
-    import jinja2
-    from starlette.requests import Request
-    from starlette.responses import Response
-
-    from seasoned.types import Lesson
 
 PAGE = 50
 """Lines of one page of a list."""
@@ -108,11 +108,7 @@ def asked(request: Request, name: str) -> str:
 
 
 def place(request: Request) -> int | None:
-    """The place in the list where the previous page ended.
-
-    Raises:
-        ConfigError: it is not a number.
-    """
+    """The place in the list where the previous page ended; ConfigError if it is not a number."""
     before = asked(request, "before")
     if before and not (before.isascii() and before.isdecimal() and len(before) < 19):
         raise ConfigError(f"`before` should be a whole number, but was {before[:40]!r}")
@@ -123,6 +119,11 @@ def form(request: Request) -> dict[str, str]:
     """The fields of a form, with line feeds as line ends."""
     fields: dict[str, str] = request.scope.get(FORM, {})
     return {name: text.replace("\r\n", "\n").replace("\r", "\n") for name, text in fields.items()}
+
+
+def reason(fields: Mapping[str, str], default: str = "") -> str:
+    """The reason of a change in a form, masked."""
+    return mask(" ".join(fields.get("why", "").split()))[:500] or default
 
 
 def with_name(request: Request, why: str) -> str:
@@ -169,9 +170,6 @@ _DONE = {
 @cache
 def templates() -> jinja2.Environment:
     """The page's templates."""
-    import jinja2
-    from markupsafe import Markup
-
     homes = [point.module for point in plugins("pages").values()]
     environment = jinja2.Environment(
         loader=jinja2.ChoiceLoader([jinja2.PackageLoader(home) for home in ["seasoned.web", *homes]]),
@@ -181,23 +179,14 @@ def templates() -> jinja2.Environment:
         lstrip_blocks=True,
         finalize=lambda value: value if isinstance(value, Markup) else clean(value),
     )
-    environment.globals.update(
-        link=link,
-        LONG=LONG,
-        COMPARED=COMPARED,
-        difference=difference,
-        moved=moved,
-        verdict=verdict,
-        version=_static_version(),
-    )
-    environment.filters.update(line=one_line, cut=_beginning, clock=clock, label=label, count=count, or_none=_or_none)
+    functions = {"link": link, "difference": difference, "moved": moved, "verdict": verdict}
+    environment.globals.update(functions, LONG=LONG, COMPARED=COMPARED, version=_static_version())
+    environment.filters.update(line=one_line, cut=_beginning, clock=clock, label=label, count=count)
     return environment
 
 
 def show(request: Request, name: str, status: int = 200, /, **values: Any) -> Response:
     """Render a template as a page."""
-    from starlette.responses import HTMLResponse
-
     done = _done(request.query_params.get("done", ""))
     page = templates().get_template(name).render(path=request.url.path, done=done, visitor=visitor(request), **values)
     return HTMLResponse(page, status)
@@ -214,8 +203,6 @@ def _done(name: str) -> str:
 
 def redirect(path: str, /, **parts: object) -> Response:
     """Send the browser to another address of this page, after a change."""
-    from starlette.responses import RedirectResponse
-
     return RedirectResponse(link(path, **parts), 303)
 
 
@@ -237,41 +224,20 @@ def verdict(success: bool | None) -> tuple[str, str]:
 
 def difference(before: str, after: str) -> list[tuple[str, str]]:
     """The difference between two texts: parts marked "same", "gone" or "new"; long texts are not compared."""
-    old, new = _words(before), _words(after)
-    left, right = ([word for _, word in words] for words in (old, new))
+    old, new = (re.findall(r"\s+|\S+", clean(text)) for text in (before, after))
+    left, right = ([part for part in parts if not part.isspace()] for parts in (old, new))
     counts = Counter(left)
     pairs = sum(counts[word] for word in right)
-    if max(len(old), len(new)) > _MAX_WORDS or pairs * min(len(old), len(new)) > _MAX_WORK:
+    if max(len(left), len(right)) > _MAX_WORDS or pairs * min(len(left), len(right)) > _MAX_WORK:
         return [("gone", cut(before, 600)), ("new", cut(after, 600))]
     parts: list[tuple[str, str]] = []
-
-    def add(mark: str, text: str) -> None:
-        if text and parts and parts[-1][0] == mark:
-            parts[-1] = (mark, parts[-1][1] + text)
-        elif text:
-            parts.append((mark, text))
-
-    for tag, i, j, k, m in difflib.SequenceMatcher(None, left, right, autojunk=False).get_opcodes():
-        both = zip(old[i:j], new[k:m], strict=True) if tag == "equal" else [(_joined(old[i:j]), _joined(new[k:m]))]
-        for (gap, gone), (other, word) in both:
-            add("same" if gap == other else "gone", gap)
-            add("new", "" if gap == other else other)
-            add("same" if tag == "equal" else "gone", gone)
-            add("new", "" if tag == "equal" else word)
-    return parts
-
-
-def _words(text: str) -> list[tuple[str, str]]:
-    """The words of a text, each after the whitespace before it; at the end, the last whitespace with no word."""
-    shown = clean(text)
-    return [*re.findall(r"(\s*)(\S+)", shown), (shown[len(shown.rstrip()) :], "")]
-
-
-def _joined(words: list[tuple[str, str]]) -> tuple[str, str]:
-    """Several words as one, with the whitespace before the first."""
-    text = "".join(gap + word for gap, word in words)
-    gap = words[0][0] if words else ""
-    return gap, text[len(gap) :]
+    # Whitespace is the same only beside a word that is the same.
+    for tag, i, j, k, m in difflib.SequenceMatcher(str.isspace, old, new, autojunk=False).get_opcodes():
+        if tag == "equal":
+            parts.append(("same", "".join(old[i:j])))
+        else:
+            parts += [("gone", "".join(old[i:j])), ("new", "".join(new[k:m]))]
+    return [(mark, text) for mark, text in parts if text]
 
 
 def moved(before: Lesson, after: Lesson) -> list[str]:
@@ -291,10 +257,6 @@ def moved(before: Lesson, after: Lesson) -> list[str]:
 
 def _beginning(text: str, whole: bool = False, limit: int = LONG) -> str:
     return clean(text) if whole or len(text) <= limit else clean(text[:limit]) + "…"
-
-
-def _or_none(text: object) -> str:
-    return one_line(text, 200) or UNKNOWN
 
 
 def _static_version() -> str:

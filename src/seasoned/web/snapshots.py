@@ -6,20 +6,16 @@ Always holds: a rollback asks first, writes new versions, and is signed by "pers
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+
+from starlette.requests import Request
+from starlette.responses import Response
 
 from seasoned.errors import ConfigError
 from seasoned.memory.editing import checked_snapshot_name
 from seasoned.store import pages
 from seasoned.store.versions import NOW, difference
-from seasoned.trust import mask
-from seasoned.web.site import asked, form, redirect, show, site_of, visitor
-
-if TYPE_CHECKING:
-    from starlette.requests import Request
-    from starlette.responses import Response
-
-    from seasoned.types import Lesson
+from seasoned.types import Lesson
+from seasoned.web.site import HOME, asked, form, reason, redirect, show, site_of, visitor
 
 _MAX_SHOWN = 100  # lessons of each part of a difference
 _MAX_COMPARED = 2000  # lessons of a difference
@@ -29,7 +25,7 @@ def snapshot_list(request: Request) -> Response:
     """The snapshots of all pools, and a form for a new one."""
     store = site_of(request).store
     scopes = store.scopes()
-    scope = asked(request, "scope") or next((s for s in scopes if s.startswith("memory/")), "")
+    scope = asked(request, "scope") or next((s for s in scopes if s.startswith(HOME)), "")
     return show(request, "snapshots.html.j2", snapshots=store.snapshots()[::-1], scopes=scopes, scope=scope)
 
 
@@ -39,8 +35,8 @@ def add_snapshot(request: Request) -> Response:
     scope = fields.get("scope", "")
     if scope not in store.scopes():
         raise ConfigError(f"there is no pool {scope[:80]!r} in this store; choose one from the list")
-    why = mask(" ".join(fields.get("why", "").split()))[:500]
-    store.add_snapshot(scope, checked_snapshot_name(fields.get("name", "")), who=visitor(request).signed, why=why)
+    name, who = checked_snapshot_name(fields.get("name", "")), visitor(request).signed
+    store.add_snapshot(scope, name, who=who, why=reason(fields))
     return redirect("/snapshots", scope=scope, done="snapshot")
 
 
@@ -49,10 +45,9 @@ def diff_page(request: Request) -> Response:
     store = site_of(request).store
     scope, before, after = asked(request, "scope"), asked(request, "before"), asked(request, "after") or NOW
     snapshots = {one.name: one.change for one in store.snapshots(scope)}
-    more = False
+    written = []
     if after == NOW and before in snapshots:  # the usual case, which reads only changed lessons
         written = pages.changed_since(store, scope, snapshots[before], _MAX_COMPARED + 1)
-        more = len(written) > _MAX_COMPARED
         changes = difference(_existing(old for old, _ in written), _existing(new for _, new in written))
     else:
         changes = difference(store.lessons_at(scope, before), store.lessons_at(scope, after))
@@ -64,7 +59,7 @@ def diff_page(request: Request) -> Response:
         after=after,
         now=NOW,
         names=list(snapshots),
-        more=more,
+        more=len(written) > _MAX_COMPARED,
         compared=_MAX_COMPARED,
         added=changes.added[:_MAX_SHOWN],
         removed=changes.removed[:_MAX_SHOWN],
