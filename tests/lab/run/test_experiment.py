@@ -74,8 +74,7 @@ def test_an_uninterrupted_run_asks_nothing_twice_and_leaves_its_files(recipe, go
     assert (row.status, row.summary["conditions"]) == ("complete", summary(directory)["conditions"])
 
 
-@pytest.mark.parametrize("at", [1, 8, 17, 20, 27])
-@pytest.mark.parametrize("workers", [1, 3])
+@pytest.mark.parametrize(("at", "workers"), [(1, 1), (8, 3), (17, 1), (20, 3), (27, 1)])
 def test_an_interrupted_run_goes_on_and_pays_for_nothing_twice(recipe, go, apprentice, tmp_path, at, workers, journal):
     apprentice.stop = raising(at, KeyboardInterrupt())
     with pytest.raises(KeyboardInterrupt) as caught:
