@@ -6,6 +6,7 @@ import sys
 import threading
 
 import pytest
+from run_files import by_name, lines, summary
 
 from seasoned.errors import (
     AuthError,
@@ -24,18 +25,6 @@ from seasoned.lab.run.rundir import hold, recipe_of
 from seasoned.llm.scripted import ScriptedModel
 from seasoned.llm.seeds import shifted
 from seasoned.store.sql import Store
-
-
-def summary(directory):
-    return json.loads((directory / "summary.json").read_text(encoding="utf-8"))
-
-
-def by_name(directory):
-    return {block["name"]: block for block in summary(directory)["conditions"]}
-
-
-def lines(directory, name):
-    return [json.loads(line) for line in (directory / name).read_text(encoding="utf-8").split("\n") if line]
 
 
 def results(directory):

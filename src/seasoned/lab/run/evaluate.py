@@ -132,11 +132,7 @@ def check_parts(plan: Plan, *, dry: bool = False) -> None:
 
 
 def _makes_method_with_model(plan: Plan, condition: Condition) -> bool:
-    """Make the agent and the method of a condition; True if the method calls a model to learn.
-
-    Raises:
-        ConfigError: one cannot be made, or is not an agent or a method.
-    """
+    """Make the agent and the method of a condition; True if the method calls a model to learn."""
     block, model = plan.blocks[0], ScriptedModel([])  # a model that nobody calls
     recipe, benchmark = plan.recipe.for_seed(block.seed), block.benchmark
     try:
@@ -152,16 +148,12 @@ def _makes_method_with_model(plan: Plan, condition: Condition) -> bool:
     ):
         if made is not None and (isinstance(made, type) or not isinstance(made, kind)):
             raise ConfigError(f"the condition {condition.name} makes a {made!r:.80}, which has no {needs}")
-    check_window(recipe, agent, block)
+    _check_window(recipe, agent, block)
     return condition.writes and hasattr(method, "llm")
 
 
-def check_window(recipe: Recipe, agent: Agent, block: Block) -> None:
-    """Check that the first prompt of an attempt is shorter than the model's window.
-
-    Raises:
-        ConfigError: it is not; the message says what to set.
-    """
+def _check_window(recipe: Recipe, agent: Agent, block: Block) -> None:
+    """Raise ConfigError, with what to set, if the first prompt of an attempt is longer than the model's window."""
     settings = recipe.longer or recipe.llm
     window = settings.window or (settings.context if settings.bundled else None)
     if window is None or not isinstance(agent, React | ToolCaller) or not block.test:

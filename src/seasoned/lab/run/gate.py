@@ -113,11 +113,7 @@ def decide(part: Part, entrants: Sequence[Entrant]) -> list[Entrant]:
 
 
 def check_candidates(plan: Plan, store: Store, run_id: str) -> None:
-    """Check that earlier gates of a run had the same candidates as now.
-
-    Raises:
-        ConfigError: they had others; each set of candidates would take the whole risk for itself.
-    """
+    """Raise ConfigError if earlier gates of a run had other candidates, since each set would take the whole risk."""
     now = [condition.name for condition in plan.gated]
     others = [f"{condition.name}+{GATE}" for condition in plan.conditions if condition.writes and not condition.of]
     for block in plan.blocks:
@@ -199,11 +195,7 @@ def _run_gate(part: Part, entrant: Entrant) -> Claim:
 
 
 def _mark_tried(part: Part, entrant: Entrant, lessons: dict[str, str]) -> dict[str, str]:
-    """Store and return the hashes of the lessons that the gate tries.
-
-    Raises:
-        ConfigError: a person changed the lessons after some of the gate's attempts.
-    """
+    """Store and return the hashes of the lessons that the gate tries; they may not change after its first attempt."""
     store, name = part.session.store, entrant.condition.name
     scope = gate_scope(part.session.run_id, part.block.name, name)
     tried, arm = store.marked(scope, TRIED), (part.block.name, name + LESSONS)

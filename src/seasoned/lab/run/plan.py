@@ -261,12 +261,7 @@ def _block(
 
 
 def _held_back(recipe: Recipe) -> tuple[int, int]:
-    """The numbers of training tasks that are held back for a gate and for a probe.
-
-    Raises:
-        ConfigError: the gate could never promote anything, `gate.crossfit` does not fit the training tasks, or it is
-            combined with a probe.
-    """
+    """The numbers of training tasks that are held back for a gate, which must be able to promote, and for a probe."""
     chosen, crossed = conditions(recipe.conditions), recipe.gate.crossfit
     candidates = sum(condition.gated for condition in chosen)
     if candidates and (crossed == 1 or crossed > recipe.train):
@@ -282,12 +277,7 @@ def _held_back(recipe: Recipe) -> tuple[int, int]:
 
 
 def _check_held_back(recipe: Recipe, block: Block, held: int, probed: int) -> None:
-    """Check that gate and probe have enough tasks, none of them a test task.
-
-    Raises:
-        ConfigError: the benchmark has too few tasks.
-        LeakError: one of the tasks is also a test task.
-    """
+    """Raise ConfigError if the gate or the probe has too few tasks, LeakError if one of these is also a test task."""
     if held and len(block.gate) < min(held, recipe.limit or held):
         raise ConfigError(
             f"the gate needs {held} training tasks beside the {len(block.train)} that are learned from, and "
