@@ -66,7 +66,7 @@ def games(tmp_path_factory, engine_python):
     """A folder with a few new games of ALFWorld in two splits."""
     folder = tmp_path_factory.mktemp("games")
     generate(2, 11, folder / "valid_seen", python=engine_python)
-    generate(3, 12, folder / "valid_unseen", python=engine_python)
+    generate(2, 12, folder / "valid_unseen", python=engine_python)
     return folder
 
 
