@@ -7,6 +7,7 @@ import pytest
 
 from seasoned.lab.benchmarks import NAMES
 
+COUNTED = {"attacks": 8, "flagged_by_patterns": 3, "defences": {"on": {"n": 8, "succeeded": 1}}}
 SOLVED = "tasks are solved by what is known to solve them"
 
 
@@ -179,11 +180,14 @@ def test_generate(cli, folder, monkeypatch):
     assert "alfworld" in done.err
 
 
-def test_attacks_are_tried_and_counted(cli):
+def test_attacks_are_tried_and_counted(cli, monkeypatch):
     done = cli("bench", "attack", "emoji", "--defence", "on", "--defence", "off", "--json")
     assert done.code == 0
     assert {name: each["succeeded"] for name, each in done.json["defences"].items()} == {"off": 8, "on": 0}
     assert len(done.json["each"]) == 2 * done.json["attacks"] == 16
-    assert "8 attacks, of which the patterns flag" in cli("bench", "attack", "emoji", "--defence", "on").out
+    monkeypatch.setattr("seasoned.lab.attacks.attack_all", lambda *given: [])
+    monkeypatch.setattr("seasoned.lab.attacks.summary", lambda tried: COUNTED)
+    said = cli("bench", "attack", "emoji", "--defence", "on").out
+    assert said == "8 attacks, of which the patterns flag 3; model: gullible\non        1 of 8 succeed\n"
     assert "a defence is one of clean, off, patterns, on" in cli("bench", "attack", "--defence", "maybe").err
     assert "and none on 'moon'" in cli("bench", "attack", "moon").err

@@ -11,7 +11,9 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from command_line import ACTS
 
+from seasoned.lab.run.rundir import hold
 from seasoned.llm import modelfile
 from seasoned.store.sql import Store
 
@@ -140,24 +142,17 @@ def test_a_run_goes_on_with_its_own_store_or_not_at_all(cli, model, apprentice, 
     assert apprentice.calls == calls
 
 
-@pytest.mark.parametrize("told", [signal.SIGINT, signal.SIGTERM])
-def test_ctrl_c_ends_a_process_cleanly_and_it_goes_on(process, server, folder, told):
-    server.pause = 0.03
-    given = ("-c", f"llm.base_url={server.url}", "-c", "llm.model=played", "-c", "workers=2")
-    one = process("run", "small.toml", *given)
-    until(lambda: len(journal("seasoned.db") if Path("seasoned.db").exists() else []) >= 6)
-    one.send_signal(told)
-    out, err = one.communicate(timeout=30)
-    assert (one.returncode, out) == (130, "")
-    assert "Traceback" not in err
-    assert "Go on with: seasoned run --resume runs/" in err
-    answered = len(server.apprentice.answered)
-    assert len(journal("seasoned.db")) == answered
-    two = process("run", "--resume", err.split("--resume ")[1].split()[0], "--json")
-    out, err = two.communicate(timeout=60)
-    assert two.returncode == 0, err
-    assert len(journal("seasoned.db")) == len(set(server.apprentice.answered)) == len(server.apprentice.answered)
-    assert [block["n"] for block in json.loads(out)["conditions"]] == [5, 5]
+def test_sigterm_stops_a_run_as_ctrl_c_does_and_it_goes_on(cli, model, apprentice):
+    def stop(call):
+        if call == 9:
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    before, apprentice.stop = signal.getsignal(signal.SIGTERM), stop
+    done = cli("run", "small.toml", "-c", "workers=1", "-q")
+    assert (done.code, done.out, signal.getsignal(signal.SIGTERM)) == (130, "", before)
+    assert len(journal("seasoned.db")) == len(apprentice.answered)
+    assert cli("run", "--resume", done.err.split("--resume ")[1].split()[0], "-q").code == 0
+    assert len(journal("seasoned.db")) == len(set(apprentice.answered)) == len(apprentice.answered)
 
 
 def said(pipe, words):
@@ -182,7 +177,7 @@ def pressed(process):
     pytest.fail("two times Ctrl-C did not end it")
 
 
-def test_ctrl_c_waits_for_slow_replies_and_says_so_and_a_second_one_leaves_at_once(process, server, folder):
+def test_ctrl_c_waits_for_slow_replies_and_says_so_and_a_second_one_leaves_at_once(process, cli, server):
     given = ("-c", f"llm.base_url={server.url}", "-c", "llm.model=played", "-c", "workers=2", "-q")
     one = process("run", "small.toml", *given)
     until(lambda: len(journal("seasoned.db") if Path("seasoned.db").exists() else []) >= 6)
@@ -192,6 +187,7 @@ def test_ctrl_c_waits_for_slow_replies_and_says_so_and_a_second_one_leaves_at_on
     said(one.stderr, "Stopping: waiting for 2 replies (Ctrl-C again to leave now; nothing on disk is lost).")
     out, err = one.communicate(timeout=30)
     assert (one.returncode, out) == (130, "")
+    assert "Traceback" not in err
     assert "Go on with: seasoned run --resume runs/" in err
     assert len(server.slow) == 2
     assert len(journal("seasoned.db")) == len(server.apprentice.answered)
@@ -207,37 +203,45 @@ def test_ctrl_c_waits_for_slow_replies_and_says_so_and_a_second_one_leaves_at_on
     assert "Go on with: seasoned run --resume runs/" in err
 
     server.pause = 0.0
-    three = process("run", "--resume", "last", "--json", "-q")
-    out, err = three.communicate(timeout=60)
-    assert three.returncode == 0, err
-    assert [block["n"] for block in json.loads(out)["conditions"]] == [5, 5]
+    done = cli("run", "--resume", "last", "--json", "-q")
+    assert done.code == 0, done.err
+    assert [block["n"] for block in done.json["conditions"]] == [5, 5]
 
 
 @pytest.mark.model
-def test_a_killed_run_of_the_real_model_goes_on_and_no_answered_call_is_made_twice(process, folder):
+def test_a_killed_run_of_the_real_model_goes_on_and_no_answered_call_is_made_twice(process, cli, folder):
     modelfile.pull("smol")
-    short = ("-c", "agent.think_tokens=12", "-c", "agent.note_tokens=24")
-    given = ("-c", "llm.model=smol", "-c", "llm.slots=2", "-c", "train=3", "-c", "test=2", *short)
-    one = process("run", "small.toml", *given, SEASONED_CACHE=str(modelfile.cache_dir()))
-    until(lambda: len(journal("seasoned.db") if Path("seasoned.db").exists() else []) >= 5, 60)
+    (folder / "acts.toml").write_text(ACTS, encoding="utf-8")
+    settings = (
+        'conditions=["act"]',
+        "baseline=act",
+        "train=0",
+        "test=2",
+        "folds=0",
+        "curve=[]",
+        "benchmark.max_steps=3",
+    )
+    settings += ("llm.model=smol", "llm.slots=1", "agent.action_tokens=4", "agent.repeats=0")
+    given = [word for setting in settings for word in ("-c", setting)]
+    one = process("run", "acts.toml", *given, SEASONED_CACHE=str(modelfile.cache_dir()))
+    until(lambda: len(journal("seasoned.db") if Path("seasoned.db").exists() else []) >= 4, 60)
     one.send_signal(signal.SIGKILL)
     one.communicate(timeout=30)
     assert one.returncode == -signal.SIGKILL
     before = journal("seasoned.db")
-    assert len(before) >= 5
-    two = process("run", "--resume", "last", "--json", SEASONED_CACHE=str(modelfile.cache_dir()))
-    out, err = two.communicate(timeout=100)
-    assert two.returncode == 0, err
+    assert len(before) >= 4
+    done = cli("run", "--resume", "last", "--json")
+    assert done.code == 0, done.err
     after = journal("seasoned.db")
     assert max(Counter(after).values()) == 1
     assert set(before) < set(after)
-    assert [block["n"] + block["errors"] for block in json.loads(out)["conditions"]] == [2, 2]
+    assert [block["n"] + block["errors"] for block in done.json["conditions"]] == [2]
     with Store("seasoned.db") as store:
         (row,) = store.runs()
         made = store.episodes(row.run_id).values()
         assert store.check() == []
         stored = store.journal_usage(row.run_id)
-    assert len(made) == 3 + 2 * 2
+    assert len(made) == 2
     # Each answered call counts as made in one episode at most: in the one that was killed, it counts nowhere.
     assert sum(t.usage.calls for t in made) <= stored.calls
     assert sum(t.usage.calls + t.usage.replayed for t in made) >= stored.calls
@@ -245,15 +249,13 @@ def test_a_killed_run_of_the_real_model_goes_on_and_no_answered_call_is_made_twi
     assert replayed
 
 
-def test_a_run_at_work_is_refused_to_a_second_process(process, cli, server, model):
-    server.pause = 0.2
-    one = process("run", "small.toml", "-c", f"llm.base_url={server.url}", "-c", "llm.model=played")
-    until(lambda: list(Path("runs").glob("*/manifest.json")))
-    done = cli("run", "--resume", "last")
+def test_a_run_at_work_is_refused_to_a_second_process(cli, model):
+    place = Path(cli("run", "small.toml", "--until", "gather", "-q", "--json").json["path"])
+    with hold(place):
+        done = cli("run", "--resume", "last")
     assert (done.code, done.out) == (1, "")
     assert "another process is working on" in done.err
     assert "Go on with" not in done.err
-    os.kill(one.pid, signal.SIGKILL)
 
 
 def test_the_stages_one_by_one_come_to_a_whole_run(cli, model):
@@ -282,7 +284,7 @@ def test_no_stage_makes_what_is_there_again(cli, model, apprentice):
 
 
 def test_what_a_person_changes_in_between_is_what_is_recalled(cli, model, folder):
-    cli("run", "--until", "gather", "small.toml", "-q", "-c", "train=20")
+    cli("run", "--until", "gather", "small.toml", "-q", "-c", "train=12")
     cli("run", "--until", "learn", "--resume", "last", "-q")
     for lesson in cli("lessons", "list", "--json").json:
         assert cli("lessons", "edit", lesson["id"], "--text", "changed by hand", "--why", "a test").code == 0
@@ -302,7 +304,7 @@ def test_what_a_person_adds_before_learning_stays(cli, model):
 
 
 def test_what_a_person_changed_is_judged_though_the_attempts_it_came_from_are_made_again(cli, model):
-    cli("run", "small.toml", "-q", "-c", "train=20")
+    cli("run", "small.toml", "-q", "-c", "train=12")
     for lesson in cli("lessons", "list", "--json").json:
         cli("lessons", "edit", lesson["id"], "--text", "changed by hand", "--why", "a test")
     for _ in range(2):

@@ -93,21 +93,23 @@ def test_nothing_to_draw_is_nothing():
     assert [plot(empty) for plot in (*PLAIN, *RETRIED)] == [""] * 8
 
 
-@pytest.mark.parametrize("name", ["$x^$ & <script>alert(1)</script>", "مرحبا", '情緒\x00"', "_hidden" * 20])
-def test_any_name_can_be_drawn(make_row, name):
+def test_any_name_can_be_drawn(make_row):
+    names = ["$x^$ & <script>alert(1)</script>", "مرحبا", '情緒\x00"', "_hidden" * 20]
     usage = {"prompt_tokens": 9, "completion_tokens": 1}
     rows = [make_row("disabled", success=False, usage=usage)]
-    rows += [make_row(name, success=True, trained_on=n, usage=usage) for n in (5, 9)]
+    rows += [make_row(name, success=True, trained_on=n, usage=usage) for name in names for n in (5, 9)]
     tried = [
         make_row(name, f"t{i}", fold=i % 2, success=False, reason=reason, trial=trial)
+        for name in names
         for i, reason in enumerate(("loop", "answered", name, "step_limit"))
         for trial in range(2)
     ]
     for plots_of, given in ((PLAIN, rows), (RETRIED, tried)):
-        found = build(given, run={"benchmark": name})
+        found = build(given, run={"benchmark": names[0]})
         for plot in plots_of:
-            assert ET.fromstring(plot(found)) is not None
-            assert "<script" not in plot(found)
+            drawn = plot(found)
+            assert ET.fromstring(drawn) is not None
+            assert "<script" not in drawn
 
 
 def test_heuristics_by_what_they_come_from(guided_summary, make_row):

@@ -3,6 +3,7 @@ import sqlite3
 import pytest
 from command_line import process, server  # noqa: F401 - fixtures
 
+from seasoned.lab.benchmarks.alfworld.games import generate
 from seasoned.lab.run.experiment import run
 from seasoned.lab.run.recipe import make_recipe
 from seasoned.llm.scripted import ScriptedModel
@@ -58,6 +59,15 @@ def journal(tmp_path):
         return [scope for (scope,) in rows]
 
     return read
+
+
+@pytest.fixture(scope="session")
+def games(tmp_path_factory, engine_python):
+    """A folder with a few new games of ALFWorld in two splits."""
+    folder = tmp_path_factory.mktemp("games")
+    generate(2, 11, folder / "valid_seen", python=engine_python)
+    generate(2, 12, folder / "valid_unseen", python=engine_python)
+    return folder
 
 
 @pytest.fixture(autouse=True)

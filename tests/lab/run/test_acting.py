@@ -6,6 +6,7 @@ from contextlib import nullcontext, suppress
 from pathlib import Path
 
 import pytest
+from run_files import by_name, lines, summary
 
 from seasoned.errors import BudgetExceeded, ConfigError, ContextLengthError, InfrastructureError
 from seasoned.lab.benchmarks import load_benchmark
@@ -84,13 +85,8 @@ def played(recipe, go, reader):
     return start
 
 
-def lines(directory, name):
-    return [json.loads(line) for line in (directory / name).read_text(encoding="utf-8").split("\n") if line]
-
-
 def blocks(directory):
-    summary = json.loads((directory / "summary.json").read_text(encoding="utf-8"))
-    return summary, {block["name"]: block for block in summary["conditions"]}
+    return summary(directory), by_name(directory)
 
 
 def test_it_gathers_reflects_learns_and_is_judged_once(played, store, reader):

@@ -6,6 +6,7 @@ import sys
 import threading
 
 import pytest
+from run_files import by_name, lines, summary
 
 from seasoned.errors import (
     AuthError,
@@ -24,18 +25,6 @@ from seasoned.lab.run.rundir import hold, recipe_of
 from seasoned.llm.scripted import ScriptedModel
 from seasoned.llm.seeds import shifted
 from seasoned.store.sql import Store
-
-
-def summary(directory):
-    return json.loads((directory / "summary.json").read_text(encoding="utf-8"))
-
-
-def by_name(directory):
-    return {block["name"]: block for block in summary(directory)["conditions"]}
-
-
-def lines(directory, name):
-    return [json.loads(line) for line in (directory / name).read_text(encoding="utf-8").split("\n") if line]
 
 
 def results(directory):
@@ -74,8 +63,7 @@ def test_an_uninterrupted_run_asks_nothing_twice_and_leaves_its_files(recipe, go
     assert (row.status, row.summary["conditions"]) == ("complete", summary(directory)["conditions"])
 
 
-@pytest.mark.parametrize("at", [1, 8, 17, 20, 27])
-@pytest.mark.parametrize("workers", [1, 3])
+@pytest.mark.parametrize(("at", "workers"), [(1, 1), (8, 3), (17, 1), (20, 3), (27, 1)])
 def test_an_interrupted_run_goes_on_and_pays_for_nothing_twice(recipe, go, apprentice, tmp_path, at, workers, journal):
     apprentice.stop = raising(at, KeyboardInterrupt())
     with pytest.raises(KeyboardInterrupt) as caught:

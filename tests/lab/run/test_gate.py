@@ -40,6 +40,9 @@ def test_lessons_that_help_are_promoted_and_deployed(recipe, go, store, apprenti
     assert accuracy(summary, "expnote+gate") == accuracy(summary, "expnote") > accuracy(summary, "disabled")
     assert {row.split for row in read_rows(directory)} == {"train", "test"}
     certificate = read_certificate(directory / "certificate.json")
+    text = (directory / "certificate.json").read_text(encoding="utf-8")
+    assert set(json.loads(text)) == {"schema_version", "run", "version", "created", "claims"}
+    assert str(directory.parent) not in text  # it names no place and no prompt
     assert certificate.deployed == "expnote+gate"
     assert check(certificate, store, model="apprentice", prompts=prompts_digest()) == []
     assert "Gates" in (directory / "report.html").read_text(encoding="utf-8")
@@ -199,13 +202,6 @@ def test_lessons_that_a_person_changes_meanwhile_are_neither_tried_nor_deployed(
     store.unmark(gate_scope(run, "s0f0", "expnote+gate"), GATE)  # as if it had been stopped after the first look
     with pytest.raises(ConfigError, match="were changed while the gate tried them"):
         go(recipe_of(directory), resume=directory)
-
-
-def test_a_certificate_names_no_place_and_no_prompt(recipe, go, tmp_path):
-    directory = go(recipe(conditions=GATED, train=20, test=4, gate={"tasks": 12}))
-    text = (directory / "certificate.json").read_text(encoding="utf-8")
-    assert str(tmp_path) not in text
-    assert set(json.loads(text)) == {"schema_version", "run", "version", "created", "claims"}
 
 
 def test_lessons_are_tried_on_parts_they_were_not_learned_from_where_tasks_are_scarce(recipe, go, store):

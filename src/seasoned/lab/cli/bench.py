@@ -68,8 +68,6 @@ def check(
     """
     from seasoned.lab.benchmarks import find_check
 
-    del unsafe
-
     options = benchmark_options(setting or [])
     if data:
         options["data"] = data
@@ -183,11 +181,7 @@ def attack(
 
 
 def benchmark_options(settings: Sequence[str]) -> dict[str, Any]:
-    """The options of a benchmark from `key=value` settings; as in a recipe, a key may begin with `benchmark.`.
-
-    Raises:
-        ConfigError: a setting has another form, or belongs to another section.
-    """
+    """The options of a benchmark from `key=value` settings (else a ConfigError); a key may begin with `benchmark.`."""
     from seasoned.lab.run.recipe import settings_of
 
     named = []

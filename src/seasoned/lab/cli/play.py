@@ -87,11 +87,7 @@ def _possible(name: str, info: Mapping[str, Any], tools: Sequence[Mapping[str, A
 
 
 def _meant(tasks: Sequence[Task], wanted: str, benchmark: str) -> Task:
-    """The task with this id, else the only one whose id begins with `wanted`, else the only one whose id contains it.
-
-    Raises:
-        ConfigError: there is none, or there are several.
-    """
+    """The task with this id, else the only one whose id begins with it, else the only one whose id contains it."""
     candidates = [task for task in tasks if task.id == wanted]
     candidates = candidates or [task for task in tasks if task.id.startswith(wanted)]
     candidates = candidates or [task for task in tasks if wanted in task.id]

@@ -9,7 +9,7 @@ import shlex
 import signal
 import sys
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib import resources
 from pathlib import Path
@@ -39,7 +39,6 @@ from seasoned.cli.shared import (
 from seasoned.errors import ConfigError, SeasonedError
 
 if TYPE_CHECKING:
-    from seasoned.lab.report.summary import Summary
     from seasoned.lab.run.plan import Plan
     from seasoned.lab.run.recipe import Recipe
 
@@ -100,7 +99,6 @@ def run(
     Stop it at any time with Ctrl-C and continue with --resume; no model call is paid for twice. With --until you can
     read and correct the lessons (`seasoned lessons`) before they are judged.
     """
-    del unsafe
     directory = None if resume is None else find_run(resume, runs)
     options = {"limit": limit, "run_limits.cost": cost_limit, "llm.model": model}
     settings = [*(setting or []), *(f"{key}={value}" for key, value in options.items() if value is not None)]
@@ -111,7 +109,11 @@ def run(
             raise ConfigError("a setting with several values makes several runs: without --resume, and without --json")
         swept = [(chosen_recipe(recipe, chosen, None, profile or ""), label(chosen, settings)) for chosen in sweep]
         for one, name in swept:  # all recipes are checked before the first run
-            _one_of_several(one, name, dry_run, shared)
+            tell(f"{name}:", err=True)
+            if dry_run:
+                _count(one, False)
+            else:
+                execute(one.model_copy(update={"name": f"{one.name}-{name}"}), None, **shared)
         return
     chosen = chosen_recipe(recipe, settings, directory, profile or "")
     if redo and directory is None:
@@ -120,14 +122,6 @@ def run(
         _count(chosen, as_json)
         return
     execute(chosen, directory, redo=redo or (), as_json=as_json, **shared)
-
-
-def _one_of_several(recipe: Recipe, name: str, dry_run: bool, shared: Mapping[str, Any]) -> None:
-    tell(f"{name}:", err=True)
-    if dry_run:
-        _count(recipe, False)
-    else:
-        execute(recipe.model_copy(update={"name": f"{recipe.name}-{name}"}), None, **shared)
 
 
 def execute(
@@ -147,11 +141,14 @@ def execute(
     from seasoned.lab.run.experiment import check_start
     from seasoned.lab.run.experiment import run as run_experiment
     from seasoned.lab.run.plan import make_plan
+    from seasoned.lab.run.redo import not_held
+    from seasoned.lab.run.rundir import MANIFEST
 
     require()
     changed = 0
     if directory is not None:
-        check_store(directory, store)
+        if (directory / MANIFEST).is_file() and is_missing(store):  # else an empty store would be made
+            raise not_held(directory, str(Path(store).expanduser().absolute()))
         changed = _changed_since_judged(directory, store) if until == "evaluate" and not redo else 0
     plan = make_plan(recipe)
     if is_missing(store):
@@ -198,26 +195,16 @@ def _changed_since_judged(directory: Path, store: str) -> int:
         return sum(by_person(opened.history(lesson_id)[-1].who) for lesson_id in since)
 
 
-def check_store(directory: Path, store: str) -> None:
-    """Check that the store exists, before an empty one is made for a run that is resumed.
-
-    Raises:
-        ConfigError: it does not; the message names the store that the run was begun with.
-    """
-    from seasoned.lab.run.redo import not_held
-    from seasoned.lab.run.rundir import MANIFEST
-
-    if (directory / MANIFEST).is_file() and is_missing(store):
-        raise not_held(directory, str(Path(store).expanduser().absolute()))
-
-
 def show_run(directory: Path, as_json: bool) -> None:
     """Print a complete run: its tables and the paths of its files."""
     from seasoned.lab.run.rundir import read_summary
 
     summary = read_summary(directory)
+    files = {name: str(directory / file) for name, file in (("summary", "summary.json"), ("report", "report.html"))}
     if as_json:
-        print_json(brief(directory, summary))
+        fields = summary.to_json()
+        names = ("headline", "conditions", "pairs", "gates", "training", "cached_share")
+        print_json({"path": str(directory), **files, **{name: fields[name] for name in names}})
         return
     from rich.console import Console
 
@@ -225,27 +212,11 @@ def show_run(directory: Path, as_json: bool) -> None:
 
     console = Console()
     show(summary, console)
-    tell(f"\nreport:  {directory / 'report.html'}\nsummary: {directory / 'summary.json'}")
-
-
-def brief(directory: Path, summary: Summary) -> dict[str, Any]:
-    """The paths of a run's files and the main fields of its summary."""
-    keys = ("headline", "conditions", "pairs", "gates", "training", "cached_share")
-    fields = summary.to_json()
-    files = {
-        "path": str(directory),
-        "summary": str(directory / "summary.json"),
-        "report": str(directory / "report.html"),
-    }
-    return {**files, **{key: fields[key] for key in keys}}
+    tell(f"\nreport:  {files['report']}\nsummary: {files['summary']}")
 
 
 def chosen_recipe(path: Path | None, settings: list[str], directory: Path | None, profile: str = "") -> Recipe:
-    """The recipe of a file with settings applied, or the recipe of a run to resume.
-
-    Raises:
-        ConfigError: neither or both are given, or a run would be resumed with other settings.
-    """
+    """The recipe of a file with settings applied, or of a run to resume with no other settings, else a ConfigError."""
     from seasoned.lab.run.recipe import load_recipe
     from seasoned.lab.run.rundir import check_resumable
 
@@ -268,6 +239,7 @@ def _count(recipe: Recipe, as_json: bool) -> None:
         tell(sentence, err=True)
     tokens = estimated_tokens(plan)
     dollars = estimated_cost(recipe, tokens)
+    gate = _gate_power(plan) if plan.gated else None
     counts: dict[str, Any] = {
         "benchmark": recipe.benchmark.name,
         "source": plan.source,
@@ -276,7 +248,7 @@ def _count(recipe: Recipe, as_json: bool) -> None:
         "model_calls": plan.most_calls,
         "tokens": tokens,
         "dollars": dollars,
-        **({"gate": _gate_power(plan)} if plan.gated else {}),
+        **({"gate": gate} if gate else {}),
     }
     if as_json:
         print_json(counts)
@@ -288,8 +260,7 @@ def _count(recipe: Recipe, as_json: bool) -> None:
         f"if every attempt takes half of its turns; {price}"
     )
     typer.echo(f"{counted}; nothing was run.")
-    if plan.gated:
-        gate = _gate_power(plan)
+    if gate:
         chances = ", ".join(f"{one['won']:.0%} / {one['lost']:.0%}: {one['promoted']:.2f}" for one in gate["power"])
         typer.echo(
             f"The probability that a gate of {gate['tasks']} tasks promotes lessons, by tasks won / lost: {chances}."

@@ -140,7 +140,6 @@ def export(
     from seasoned.lab.report.measures import final
     from seasoned.lab.run.rundir import read_rows, read_summary, read_trajectories
 
-    del form  # there is only one format
     directory = find_run(run, runs)
     description = read_summary(directory).run
     rows = read_rows(directory)

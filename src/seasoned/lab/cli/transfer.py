@@ -100,11 +100,7 @@ def _shown(worked: Sequence[Trajectory], wanted: int) -> tuple[Trajectory, ...]:
 
 
 def _insights(store: Store, recipe: Recipe, run: str, scope: str | None) -> tuple[str, list[Lesson]]:
-    """A pool of a run and its insights: the pool `scope`, or the first one after all training that has insights.
-
-    Raises:
-        ConfigError: there are no insights.
-    """
+    """A pool of a run and its insights: the pool `scope`, or the first one after all training that has insights."""
     blocks = [f"{run}/s{seed}f{fold}/" for seed in recipe.seeds for fold in range(max(recipe.folds, 1))]
     pools = [name for block in blocks for name in store.scopes() if name.startswith(block)]
     # The pool of an earlier point of a learning curve has "@" and the number of training tasks in its name.

@@ -86,9 +86,6 @@ def build(
         probes: The estimates of the run's probes.
         more_remarks: Added after the other remarks.
         experience: How many attempts each condition learned from, on average over seeds and folds.
-
-    Raises:
-        MissingExtraError: SciPy is not installed.
     """
     description, learning = Run.model_validate(dict(run)), learning or {}
     figures = _without_sentences(rows, description, baseline, lessons, trajectories, learning, pools, experience or {})

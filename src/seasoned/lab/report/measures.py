@@ -174,11 +174,7 @@ def share(part: int, whole: int) -> float | None:
 
 
 def interval(mean: float, n: int) -> tuple[float, float]:
-    """Wilson's 95% score interval for the mean of n quantities from 0 to 1; (0.0, 1.0) if n is 0.
-
-    Raises:
-        DataError: the mean is out of range.
-    """
+    """Wilson's 95% score interval for the mean of n quantities from 0 to 1 (else a DataError); (0.0, 1.0) if n is 0."""
     if not 0 <= mean <= 1:
         raise DataError(f"a mean of rates lies between 0 and 1: got {mean}")
     if n <= 0:
@@ -236,9 +232,6 @@ def by_trial(rows: Sequence[Row]) -> tuple[Trial, ...]:
     The rows are all attempts of one condition, at one number of training cases per seed and fold. A solved task stays
     solved, and a task that is not tried again keeps its outcome. A task whose last attempt ended in a server error is
     left out of that trial's rate.
-
-    Raises:
-        MissingExtraError: SciPy is not installed.
     """
     attempts = latest(rows)
     last = max((row.trial for row in attempts), default=0)

@@ -1,8 +1,8 @@
 """Statistics of a comparison: paired tests, means, pass@k and pass^k.
 
-Tests are exact if that is cheap; SciPy is imported on first use. Always holds: without episodes, a function returns
-None or raises `DataError` instead of dividing by zero; a task that occurs several times, such as under several seeds,
-is one observation of a test.
+Tests are exact if that is cheap; SciPy is imported on first use, and without it they raise `MissingExtraError`. Always
+holds: without episodes, a function returns None or raises `DataError` instead of dividing by zero; a task that occurs
+several times, such as under several seeds, is one observation of a test.
 """
 
 from __future__ import annotations
@@ -61,11 +61,7 @@ def _binomtest(successes: int, n: int) -> Any:
 
 
 def require() -> None:
-    """Check before a run that the library for the statistics is installed.
-
-    Raises:
-        MissingExtraError: SciPy is not installed.
-    """
+    """Check before a run that SciPy is installed."""
     _binomtest(0, 1)
 
 
@@ -75,9 +71,6 @@ def paired(a: Mapping[EpisodeKey, bool], b: Mapping[EpisodeKey, bool]) -> Paired
     `a` and `b` say by (seed, fold, run, task id) whether it was solved. If every task occurs once, the test is
     `mcnemar`; if one occurs under several seeds, folds or runs, it is `sign_flip` of the mean difference of each task,
     which gives the same p if each occurs once.
-
-    Raises:
-        MissingExtraError: SciPy is not installed.
     """
     exact = mcnemar(a, b)
     differences = _by_task((key, Fraction(b[key] - a[key])) for key in a if key in b)
@@ -98,9 +91,6 @@ def mcnemar(a: Mapping[Key, bool], b: Mapping[Key, bool]) -> Paired:
     """Exact two-sided McNemar test over the tasks that both conditions attempted; each key is a separate task.
 
     p is 1.0 if no task has different outcomes.
-
-    Raises:
-        MissingExtraError: SciPy is not installed.
     """
     common = [key for key in a if key in b]
     both = sum(a[key] and b[key] for key in common)
@@ -151,26 +141,19 @@ def sign_flip(differences: Sequence[Fraction]) -> float:
 
 
 def pass_at_k(n: int, c: int, k: int) -> float:
-    """Unbiased estimate of the chance that at least one of k attempts succeeds, from c successes in n (ERL, figure 3).
-
-    Raises:
-        DataError: Not 0 <= c <= n, or not 1 <= k <= n.
-    """
+    """Unbiased estimate of the chance that one of k attempts succeeds, from c successes in n (ERL, figure 3)."""
     _check_attempts(n, c, k)
     return 1 - comb(n - c, k) / comb(n, k)
 
 
 def pass_hat_k(n: int, c: int, k: int) -> float:
-    """Unbiased estimate of the chance that all of k attempts succeed, from c successes in n (ERL, figure 3).
-
-    Raises:
-        DataError: Not 0 <= c <= n, or not 1 <= k <= n.
-    """
+    """Unbiased estimate of the chance that all of k attempts succeed, from c successes in n (ERL, figure 3)."""
     _check_attempts(n, c, k)
     return comb(c, k) / comb(n, k)
 
 
 def _check_attempts(n: int, c: int, k: int) -> None:
+    """Raise DataError unless 0 <= c <= n and 1 <= k <= n."""
     if not 0 <= c <= n:
         raise DataError(f"successes must lie between 0 and the number of attempts: got {c} of {n}")
     if not 1 <= k <= n:

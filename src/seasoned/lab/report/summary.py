@@ -430,11 +430,7 @@ class Summary(Part):
 
 
 def parse_summary(value: object) -> Summary:
-    """A summary from JSON, of this version or an earlier one.
-
-    Raises:
-        DataError: it has another form; the message names the fault, but not the run.
-    """
+    """A summary from JSON, of this version or an earlier one; else a DataError, which does not name the run."""
     if not isinstance(value, Mapping) or not {"headline", "conditions", "run"} <= value.keys():
         raise DataError("does not hold a summary: expected a JSON object with a headline, conditions and run")
     version = value.get("schema_version", 1)

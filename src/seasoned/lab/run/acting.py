@@ -57,15 +57,13 @@ def actor(recipe: Recipe, benchmark: Benchmark, llm: LLM, training: Sequence[Tas
 
     It asks for guidance at each turn if demonstrations are chosen or ordered by the last step.
     """
-    del training
     asks = _asks(recipe.expel.retrieve_by, recipe.expel.rerank)
     return make_actor(recipe, benchmark, llm, recipe.agent.policy, asks)
 
 
 def carrier(recipe: Recipe, benchmark: Benchmark, llm: LLM, training: Sequence[Task]) -> Agent:
     """The agent that methods advise: the recipe's acting agent, or the dialogue with guidance beside the question."""
-    make: MakeAgent = actor if benchmark.manner == "act" else noted_first
-    return make(recipe, benchmark, llm, training)
+    return (actor if benchmark.manner == "act" else noted_first)(recipe, benchmark, llm, training)
 
 
 def make_actor(recipe: Recipe, benchmark: Benchmark, llm: LLM, policy: Policy, asks: bool = False) -> Agent:
@@ -182,7 +180,6 @@ def trajectories(k: int | None = None) -> Condition:
 
 def observed(recipe: Recipe, benchmark: Benchmark, llm: LLM) -> Method:
     """Notes that the benchmark's rule reads off the observations of attempts."""
-    del recipe, llm
     if benchmark.observed is None:
         raise ConfigError(f"{benchmark.name} has no rule that reads notes off observations: leave out `observed`")
     rule = benchmark.observed
@@ -243,12 +240,11 @@ def erl(matched: bool = False, without: Aid | Literal["", "all"] = "", **paramet
     """
 
     def make(recipe: Recipe, benchmark: Benchmark, llm: LLM) -> Method:
-        if not matched:
-            return heuristics(recipe, benchmark, llm, without, **parameters)
-        shown = successes(None, recipe, benchmark, llm)
-        return heuristics(
-            recipe, benchmark, llm, without, **{"k": MANY, "retrieve": "embedding", **parameters}, matched=shown
-        )
+        options = parameters
+        if matched:
+            shown = successes(None, recipe, benchmark, llm)
+            options = {"k": MANY, "retrieve": "embedding", **parameters, "matched": shown}
+        return heuristics(recipe, benchmark, llm, without, **options)
 
     after_thought = parameters.get("on") == "thought"
     return Condition(
@@ -271,14 +267,10 @@ def heuristics(
     All conditions of ERL share the lessons of the first one, so settings of learning are the same for each. A bundled
     model marks each heuristic on its own, unless the recipe asks for reasons.
     """
-    settings = recipe.erl
-    recall_settings: dict[str, Any] = {
-        "k": settings.k,
-        "retrieve": settings.retrieve,
-        "guidance_tokens": settings.guidance_tokens,
-    } | other
+    settings = recipe.erl.model_dump(exclude={"trajectories"})
+    if settings["reasons"] is None:
+        settings["reasons"] = not recipe.llm.bundled
     aided = recipe.helps("worked", without)
-    profile_options = method_options("erl", recipe.profile)
     return ERL(
         llm,
         about=benchmark.about or benchmark.instruction,
@@ -286,27 +278,18 @@ def heuristics(
         worked=worked_attempt(benchmark) if aided else None,
         begins=benchmark.rule_begins if recipe.helps("begins", without) else "",
         filters=recipe.helps("filters", without),
-        form=profile_options.get("form", "short"),
-        room=settings.room,
-        rank_room=settings.rank_room,
-        chars=settings.chars,
         goal=benchmark.goal if recipe.profile == "small" else None,
-        recall_first=settings.recall_first,
-        reasons=not recipe.llm.bundled if settings.reasons is None else settings.reasons,
-        judge=settings.judge,
-        blind=settings.blind,
-        first=settings.first,
         failures=recipe.gather.iterate == "failures",
         workers=recipe.at_once,
         max_tokens=max(300, recipe.caps.think),
         seed=recipe.seeds[0],
-        **recall_settings,
+        form=method_options("erl", recipe.profile).get("form", "short"),
+        **{**settings, **other},
     )
 
 
 def given(recipe: Recipe, benchmark: Benchmark, llm: LLM) -> Method:
     """The lessons of the recipe's file."""
-    del benchmark, llm
     file = Path(recipe.method.given)
     return Given(_lessons(recipe.method.given, file.stat().st_mtime_ns if file.is_file() else 0))
 
@@ -314,7 +297,6 @@ def given(recipe: Recipe, benchmark: Benchmark, llm: LLM) -> Method:
 @cache
 def _lessons(file: str, changed: int) -> tuple[Lesson, ...]:
     """The lessons of a file, read once for all recalls, since a lesson without an id gets a new one when read."""
-    del changed
     return read_lessons(file)
 
 

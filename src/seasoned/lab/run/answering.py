@@ -8,6 +8,7 @@ and when.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, Literal
 
 from seasoned.agents.coder import Coder
@@ -38,25 +39,14 @@ _ANALYSIS = 200  # characters of a reflection to show, cut at the end of a sente
 
 def dialogue(recipe: Recipe, benchmark: Benchmark, llm: LLM, training: Sequence[Task]) -> Dialogue | Coder:
     """The agent of every variant of ExpNote, in training and in tests: the dialogue, or the coder for programs."""
-    del training
     if benchmark.programs:
         return coder(recipe, benchmark, llm)
-    return _dialogue(recipe, benchmark, llm, recipe.method.on or benchmark.retrieval.on)
+    return _dialogue(recipe, benchmark, llm, training, on=recipe.method.on or benchmark.retrieval.on)
 
 
-def noted_first(recipe: Recipe, benchmark: Benchmark, llm: LLM, training: Sequence[Task]) -> Dialogue:
-    """The dialogue with the notes shown beside the question, as in the paper."""
-    del training
-    return _dialogue(recipe, benchmark, llm, "question")
-
-
-def noted_later(recipe: Recipe, benchmark: Benchmark, llm: LLM, training: Sequence[Task]) -> Dialogue:
-    """The dialogue with notes that are recalled after the first thought."""
-    del training
-    return _dialogue(recipe, benchmark, llm, "thought")
-
-
-def _dialogue(recipe: Recipe, benchmark: Benchmark, llm: LLM, on: Literal["question", "thought"]) -> Dialogue:
+def _dialogue(
+    recipe: Recipe, benchmark: Benchmark, llm: LLM, training: Sequence[Task], *, on: Literal["question", "thought"]
+) -> Dialogue:
     return Dialogue(
         llm=llm,
         instruction=benchmark.instruction,
@@ -74,6 +64,12 @@ def _dialogue(recipe: Recipe, benchmark: Benchmark, llm: LLM, on: Literal["quest
         temperature=recipe.llm.temperature,
         system=recipe.agent.guidance == "system",
     )
+
+
+noted_first: MakeAgent = partial(_dialogue, on="question")
+"""Makes the dialogue with the notes shown beside the question, as in the paper."""
+noted_later: MakeAgent = partial(_dialogue, on="thought")
+"""Makes the dialogue with notes that are recalled after the first thought."""
 
 
 def worked_rule(benchmark: Benchmark) -> tuple[tuple[Trajectory, ...], str, str] | None:
@@ -157,7 +153,6 @@ def notes(**parameters: Any) -> MakeMethod:
     """ExpNote with the settings of the recipe and the benchmark, overridden by the condition's parameters."""
 
     def make(recipe: Recipe, benchmark: Benchmark, llm: LLM) -> Method:
-        del llm
         settings, defaults = recipe.method, benchmark.retrieval
         k = settings.k or defaults.k
         options = {
@@ -177,7 +172,6 @@ def nearest(k: int | None = None) -> Condition:
     """Similar training cases as examples: `k`, or as many as the recipe says."""
 
     def make(recipe: Recipe, benchmark: Benchmark, llm: LLM) -> Method:
-        del llm
         return NearestCases(k=k or recipe.method.k or benchmark.retrieval.k)
 
     description = "the most similar training cases as examples"
@@ -188,7 +182,6 @@ def teachme(k: int | None = None) -> Condition:
     """Facts of the recipe's knowledge base: `k`, or as many as the recipe says."""
 
     def make(recipe: Recipe, benchmark: Benchmark, llm: LLM) -> Method:
-        del llm
         if not recipe.method.facts:
             raise ConfigError(
                 "the condition teachme needs a knowledge base: -c method.facts=FILE, a CSV in ConceptNet's form "

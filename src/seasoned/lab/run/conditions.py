@@ -185,11 +185,7 @@ def conditions(texts: Sequence[str], manner: Literal["answer", "act", "code"] | 
 
 def _variant(base: Condition, suffix: str) -> Condition:
     """A condition with the lessons of `base`: `+gate` deploys them only if they are promoted, `+probed` keeps those
-    that a probe found helpful, the others alter their texts.
-
-    Raises:
-        ConfigError: the base learns nothing, or is such a variant itself; only `+probed+gate` is allowed.
-    """
+    that a probe found helpful, the others alter their texts. Only `+probed` allows a second ending, `+gate`."""
     name = f"{base.name}+{suffix}"
     if base.of and not (base.probed and suffix == GATE and not base.gated):
         raise ConfigError(f"{name}: give {base.of} one ending, or +{PROBED}+{GATE}")

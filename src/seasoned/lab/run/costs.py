@@ -25,11 +25,8 @@ _BASIC = 300  # tokens of a prompt without its attempts and lessons
 
 def estimated_tokens(plan: Plan) -> dict[str, int]:
     """The tokens of all prompts and all replies, if every attempt takes half of its turns and half of its retries."""
-    prompt = completion = 0
-    for block in plan.blocks:
-        tokens_here = _block(plan, block)
-        prompt, completion = prompt + tokens_here[0], completion + tokens_here[1]
-    return {"prompt": prompt, "completion": completion}
+    prompts, completions = zip(*(_block(plan, block) for block in plan.blocks), strict=True)
+    return {"prompt": sum(prompts), "completion": sum(completions)}
 
 
 def estimated_cost(recipe: Recipe, tokens: Mapping[str, int]) -> float | None:

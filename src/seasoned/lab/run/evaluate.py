@@ -6,14 +6,15 @@ the results of its own earlier attempts, and nothing of any other test task.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
 from seasoned.agents.react import React
 from seasoned.agents.tools import ToolCaller
 from seasoned.embed import check_embedder, shared_embedder
-from seasoned.errors import ConfigError, SeasonedError
+from seasoned.errors import ConfigError, LeakError, SeasonedError
+from seasoned.lab.methods.given import read_lessons
 from seasoned.lab.run.acting import worked_first
 from seasoned.lab.run.altered import altered_scope
 from seasoned.lab.run.condition import Condition
@@ -30,8 +31,12 @@ from seasoned.loop import check_no_leak, learn, recall, without_errors
 from seasoned.pool import ExperiencePool
 from seasoned.pool.lineage import quarantine_observed
 from seasoned.protocols import Agent, Method
-from seasoned.text import TOKEN
-from seasoned.types import Guidance, Task, Trajectory
+from seasoned.store.sql import Store
+from seasoned.text import TOKEN, split_words
+from seasoned.types import Guidance, Lesson, Task, Trajectory
+
+GIVEN = "given"
+"""The condition that gets the lessons of a file."""
 
 
 @dataclass(frozen=True)
@@ -127,11 +132,7 @@ def check_parts(plan: Plan, *, dry: bool = False) -> None:
 
 
 def _makes_method_with_model(plan: Plan, condition: Condition) -> bool:
-    """Make the agent and the method of a condition; True if the method calls a model to learn.
-
-    Raises:
-        ConfigError: one cannot be made, or is not an agent or a method.
-    """
+    """Make the agent and the method of a condition; True if the method calls a model to learn."""
     block, model = plan.blocks[0], ScriptedModel([])  # a model that nobody calls
     recipe, benchmark = plan.recipe.for_seed(block.seed), block.benchmark
     try:
@@ -147,16 +148,12 @@ def _makes_method_with_model(plan: Plan, condition: Condition) -> bool:
     ):
         if made is not None and (isinstance(made, type) or not isinstance(made, kind)):
             raise ConfigError(f"the condition {condition.name} makes a {made!r:.80}, which has no {needs}")
-    check_window(recipe, agent, block)
+    _check_window(recipe, agent, block)
     return condition.writes and hasattr(method, "llm")
 
 
-def check_window(recipe: Recipe, agent: Agent, block: Block) -> None:
-    """Check that the first prompt of an attempt is shorter than the model's window.
-
-    Raises:
-        ConfigError: it is not; the message says what to set.
-    """
+def _check_window(recipe: Recipe, agent: Agent, block: Block) -> None:
+    """Raise ConfigError, with what to set, if the first prompt of an attempt is longer than the model's window."""
     settings = recipe.longer or recipe.llm
     window = settings.window or (settings.context if settings.bundled else None)
     if window is None or not isinstance(agent, React | ToolCaller) or not block.test:
@@ -169,6 +166,44 @@ def check_window(recipe: Recipe, agent: Agent, block: Block) -> None:
             f"model takes {window:,}: set llm.context or llm.window, name a model with a longer window under "
             f"[longer], or show fewer worked attempts (agent.examples={max(agent.shots // 2, 0)})"
         )
+
+
+def check_given(plan: Plan, store: Store) -> int:
+    """Check that no lesson of a given file comes from an attempt at a test task, as far as the store has the attempts.
+
+    Without the condition `given`, nothing is checked. Returns how many lessons name only attempts that the store lacks.
+
+    Raises:
+        ConfigError, DataError: as in `read_lessons`.
+        LeakError: a lesson comes from a test task.
+    """
+    if not any(condition.name == GIVEN for condition in plan.conditions):
+        return 0
+    worked = {example.id for example in plan.blocks[0].benchmark.trajectories}  # hand-written, so not from a task
+    unknown = 0
+    for lesson in read_lessons(plan.recipe.method.given):
+        origins = lesson.data.get("from")  # ids of attempts, or of the lessons that it was adapted from
+        texts = (one for one in origins if isinstance(one, str)) if isinstance(origins, list | tuple) else ()
+        ids = [one for one in texts if one not in worked]
+        sources = [source for one in ids if (other := store.get_lesson(one)) for source in other.sources]
+        attempts = store.get_trajectories([*ids, *sources])
+        unknown += bool(ids) and not attempts
+        for block in plan.blocks:
+            _check_origins(lesson, attempts, block)
+    return unknown
+
+
+def _check_origins(lesson: Lesson, attempts: Sequence[Trajectory], block: Block) -> None:
+    tests = {task.id: task for task in block.test}
+    words = {tuple(split_words(task.text)): task for task in block.test if split_words(task.text)}
+    for attempt in attempts:
+        task = tests.get(attempt.task_id) or words.get(tuple(split_words(attempt.task)))
+        if task is not None and attempt.benchmark in ("", block.benchmark.name):
+            raise LeakError(
+                f"the lesson {lesson.id} of the file comes from an attempt at the task {task.id}, which is to be "
+                f"evaluated (seed {block.seed}, fold {block.fold}): give lessons that come from other tasks, such as "
+                "those of a run with the same seed and folds=0"
+            )
 
 
 def _enter(part: Part, condition: Condition, trained_on: int, training: Sequence[Trajectory]) -> Entrant:
@@ -236,15 +271,16 @@ def _attempt(part: Part, entrant: Entrant, repeat: int, task: Task, trial: int) 
     block, condition = part.block, entrant.condition
     earlier = part.plan.earlier(block, entrant.trained_on)
     key = EpisodeKey(block.name, condition.name, task.id, earlier, repeat, trial)
-    recalled = recalling(part, entrant, key, task, block.test_ids)
+    recalled = recalling(part, entrant, key, task)
     retry_temperature = part.recipe.method.retry_temperature if condition.retries == "none" and trial else None
     return part.episode(key, task, condition.agent, recalled, entrant.trained_on, temperature=retry_temperature)
 
 
 def recalling(
-    part: Part, entrant: Entrant, key: EpisodeKey, task: Task, judged: frozenset[str]
+    part: Part, entrant: Entrant, key: EpisodeKey, task: Task, held: Iterable[Task] = ()
 ) -> Callable[[Metered, Trajectory | None], Guidance]:
-    """The function that recalls for an attempt at a task; it checks every lesson for leaks from the `judged` tasks."""
+    """The function that recalls for an attempt; no lesson may leak from test tasks, nor from those `held` back."""
+    judged = part.block.test_ids.union(one.id for one in held)
     check = partial(check_no_leak, training=entrant.training, test_ids=judged, besides=entrant.besides)
 
     def recalled(meter: Metered, progress: Trajectory | None) -> Guidance:

@@ -16,15 +16,13 @@ from typing import TYPE_CHECKING, Literal
 from seasoned.errors import BudgetExceeded, ConfigError, InfrastructureError, NotFoundError, StoreError
 from seasoned.jobs import heed_ctrl_c
 from seasoned.lab.report import stats
-from seasoned.lab.run.evaluate import check_parts, enter, evaluate
-from seasoned.lab.run.gate import decide
+from seasoned.lab.run.evaluate import check_given, check_parts, enter, evaluate
+from seasoned.lab.run.gate import decide, probe
 from seasoned.lab.run.gather import gather
-from seasoned.lab.run.given import check_given
 from seasoned.lab.run.outputs import write_outputs
 from seasoned.lab.run.part import Part, Session
 from seasoned.lab.run.partners import open_models, partners_of
 from seasoned.lab.run.plan import Plan, make_plan
-from seasoned.lab.run.probing import probe
 from seasoned.lab.run.progress import Watch
 from seasoned.lab.run.recipe import Recipe
 from seasoned.lab.run.redo import check_resume, finished, forget

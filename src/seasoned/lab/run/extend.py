@@ -17,13 +17,12 @@ from seasoned.lab.run.altered import ALTERATIONS
 from seasoned.lab.run.conditions import GATE
 from seasoned.lab.run.evaluate import check_parts, enter, evaluate
 from seasoned.lab.run.experiment import open_session
-from seasoned.lab.run.gate import certificate, check_candidates, decide
+from seasoned.lab.run.gate import certificate, check_candidates, decide, probe
 from seasoned.lab.run.gather import gather
 from seasoned.lab.run.outputs import write_outputs
 from seasoned.lab.run.part import Part
 from seasoned.lab.run.partners import open_models
 from seasoned.lab.run.plan import Plan, make_plan
-from seasoned.lab.run.probing import probe
 from seasoned.lab.run.progress import Watch
 from seasoned.lab.run.redo import check_resume
 from seasoned.lab.run.rundir import hold, recipe_of, write_text

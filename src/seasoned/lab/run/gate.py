@@ -1,25 +1,110 @@
-"""Gates of a run: a condition `X+gate` deploys X's lessons only if a gate promotes them.
+"""The stages between learning and evaluation: probes choose lessons, and gates decide whether lessons are deployed.
 
-The same agent attempts gate tasks with and without the lessons, and `seasoned.proof.gate` decides. Always holds: gate
-tasks are not test tasks, and nothing was learned from them; a gate is decided once; the store keeps its claim with the
-hashes of the lessons; lessons that were changed since then are not deployed.
+A condition `X+probed` keeps only lessons of X that seem to help: on probe tasks, each recalled lesson is withheld by
+its own coin, and `seasoned.proof.probe` estimates its effect against the same agent without any lesson. A condition
+`X+gate` deploys X's lessons only if a gate promotes them: the same agent attempts gate tasks with and without the
+lessons, and `seasoned.proof.gate` decides.
+
+Always holds: gate, probe and test tasks are different, and nothing was learned from them; a probe is made once and
+certifies nothing; a gate is decided once; the store keeps its claim with the hashes of the lessons; lessons that were
+changed since then are not deployed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
+from typing import Any
 
 from seasoned.errors import ConfigError
+from seasoned.lab.run.altered import copied_scope
 from seasoned.lab.run.evaluate import Entrant, crossed, recalling
-from seasoned.lab.run.keys import ALONE, GATE, LESSONS, TRIED, EpisodeKey, gate_scope
-from seasoned.lab.run.part import Part
+from seasoned.lab.run.keys import ALONE, COINS, GATE, LESSONS, PROBE, TRIED, EpisodeKey, gate_scope
+from seasoned.lab.run.part import COINS_META, Part
 from seasoned.lab.run.plan import Plan
 from seasoned.lab.run.rundir import prompts_digest
+from seasoned.llm.budget import Metered
 from seasoned.proof.certificate import Certificate, Claim, Trial, keep_claim, lesson_hashes, trial
+from seasoned.proof.effect import is_withheld
 from seasoned.proof.gate import looks
+from seasoned.proof.probe import Estimate, Estimates, Probe, estimates
 from seasoned.store.sql import Store
-from seasoned.types import Task, Trajectory
+from seasoned.types import Guidance, Task, Trajectory
+
+
+def probe(part: Part, entrants: Sequence[Entrant]) -> list[Entrant]:
+    """Probe the lessons of each condition with `+probed`, and return the entrants with the surviving lessons."""
+    return [_survivors(part, entrant) if entrant.condition.probed else entrant for entrant in entrants]
+
+
+def read_estimates(mark: Any) -> Estimates:
+    """The estimates in the mark of a probe."""
+    lessons = tuple(Estimate(**one) for one in mark["lessons"])
+    return Estimates(lessons, mark["mean"], mark["deviation"])
+
+
+def _survivors(part: Part, entrant: Entrant) -> Entrant:
+    store, condition = part.session.store, entrant.condition
+    scope = gate_scope(part.session.run_id, part.block.name, condition.probed_as)
+    assert entrant.pool is not None
+    mark = store.marked(scope, PROBE)
+    if mark is None:
+        mark = asdict(_run_probe(part, entrant))
+        store.mark(scope, PROBE, mark)
+    estimated, lessons = read_estimates(mark), entrant.pool.lessons()
+    surviving = [lesson for lesson in lessons if estimated.keeps(lesson.id)]
+    if not condition.gated:
+        name = f"{part.block.name}: probe of {condition.of}"
+        part.watch.say(
+            f"{name}: {len(surviving)} of {len(lessons)} lessons kept; {len(estimated.lessons)} had an estimate"
+        )
+    scope, searches = copied_scope(store, entrant.pool, "probed", surviving), entrant.pool.embedder is not None
+    return replace(entrant, pool=part.pool(scope, searches=searches, read_only=True, tasks=entrant.pool.tasks))
+
+
+def _run_probe(part: Part, entrant: Entrant) -> Estimates:
+    """Attempt each probe task without lessons and with some withheld; tasks with a server error do not count."""
+    part.watch.stage(entrant.condition.probed_as + ALONE, len(part.block.probe))
+    part.watch.stage(entrant.condition.probed_as + COINS, len(part.block.probe))
+
+    def both(task: Task) -> tuple[Trajectory, Trajectory]:
+        alone = _attempt_with_coins(part, replace(entrant, pool=None), ALONE, task, None)
+        return alone, _attempt_with_coins(part, entrant, COINS, task, {})
+
+    chance, probes = 1 - part.recipe.probe.share, []
+    for alone, tossed in part.jobs(both, part.block.probe):
+        if "error" not in (alone.outcome.reason, tossed.outcome.reason):
+            shown = {str(name): bool(on) for name, on in tossed.meta[COINS_META].items()}
+            gain = float(bool(tossed.outcome.success)) - float(bool(alone.outcome.success))
+            probes.append(Probe(gain, shown, dict.fromkeys(shown, chance)))
+    return estimates(probes)
+
+
+def _attempt_with_coins(
+    part: Part, entrant: Entrant, arm: str, task: Task, coins: dict[str, bool] | None
+) -> Trajectory:
+    """One probe attempt; `coins` is filled with its recalled lessons: True if shown, False if withheld."""
+    key = EpisodeKey(part.block.name, entrant.condition.probed_as + arm, task.id)
+    recalls = recalling(part, entrant, key, task, (*part.block.probe, *part.block.gate))
+    seed, share = f"{part.session.run_id}/{part.block.name}".encode(), part.recipe.probe.share
+
+    def tossed(meter: Metered, progress: Trajectory | None) -> Guidance:
+        recalled = recalls(meter, progress)
+        if coins is None:
+            return recalled
+        held = {one.id for one in recalled.lessons if is_withheld(seed, task.id, share, one.id)}
+        shown = recalled.without(held)
+        shown_ids = {one.id for one in shown.lessons}
+        # A lesson that shares its entry with a shown lesson cannot be withheld, so its coin does not count.
+        coins.update(
+            {one.id: one.id in shown_ids for one in recalled.lessons if (one.id in held) != (one.id in shown_ids)}
+        )
+        return shown
+
+    return part.episode(key, task, entrant.condition.agent, tossed, entrant.trained_on, split="probe", coins=coins)
+
+
+# Gates
 
 
 def decide(part: Part, entrants: Sequence[Entrant]) -> list[Entrant]:
@@ -28,11 +113,7 @@ def decide(part: Part, entrants: Sequence[Entrant]) -> list[Entrant]:
 
 
 def check_candidates(plan: Plan, store: Store, run_id: str) -> None:
-    """Check that earlier gates of a run had the same candidates as now.
-
-    Raises:
-        ConfigError: they had others; each set of candidates would take the whole risk for itself.
-    """
+    """Raise ConfigError if earlier gates of a run had other candidates, since each set would take the whole risk."""
     now = [condition.name for condition in plan.gated]
     others = [f"{condition.name}+{GATE}" for condition in plan.conditions if condition.writes and not condition.of]
     for block in plan.blocks:
@@ -114,11 +195,7 @@ def _run_gate(part: Part, entrant: Entrant) -> Claim:
 
 
 def _mark_tried(part: Part, entrant: Entrant, lessons: dict[str, str]) -> dict[str, str]:
-    """Store and return the hashes of the lessons that the gate tries.
-
-    Raises:
-        ConfigError: a person changed the lessons after some of the gate's attempts.
-    """
+    """Store and return the hashes of the lessons that the gate tries; they may not change after its first attempt."""
     store, name = part.session.store, entrant.condition.name
     scope = gate_scope(part.session.run_id, part.block.name, name)
     tried, arm = store.marked(scope, TRIED), (part.block.name, name + LESSONS)
@@ -144,6 +221,5 @@ def _attempt_both(part: Part, entrant: Entrant, task: Task) -> tuple[list[Trajec
 def _attempt(part: Part, entrant: Entrant, arm: str, task: Task, repeat: int) -> Trajectory:
     key = EpisodeKey(part.block.name, entrant.condition.name + arm, task.id, repeat=repeat)
     # In a crossfit gate, lessons come from the other gate tasks, so only this one must not leak.
-    judged = [task] if part.recipe.gate.crossfit else part.block.gate
-    recalled = recalling(part, entrant, key, task, part.block.test_ids.union(one.id for one in judged))
+    recalled = recalling(part, entrant, key, task, [task] if part.recipe.gate.crossfit else part.block.gate)
     return part.episode(key, task, entrant.condition.agent, recalled, entrant.trained_on, split="gate")

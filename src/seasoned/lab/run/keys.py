@@ -60,11 +60,7 @@ class EpisodeKey:
 
     @staticmethod
     def parse(text: str) -> EpisodeKey:
-        """The key of a text from the store.
-
-        Raises:
-            StoreError: it is no key.
-        """
+        """The key of a text from the store; a StoreError if it is none."""
         match = _KEY.fullmatch(text)
         if match is None:
             raise StoreError(f"{text!r} is no key of an episode: expected BLOCK/CONDITION/TASK")

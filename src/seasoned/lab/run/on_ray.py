@@ -9,7 +9,6 @@ to another hand, which finds finished work and paid calls in the store and journ
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import io
 import math
 import os
@@ -32,6 +31,7 @@ from seasoned.lab.run.plan import Block, Plan, make_plan
 from seasoned.lab.run.progress import Watch
 from seasoned.lab.run.recipe import Recipe
 from seasoned.lab.run.redo import finished
+from seasoned.lab.run.rundir import digest
 from seasoned.llm.budget import Metered
 from seasoned.llm.opening import ModelSettings, open_llm
 from seasoned.llm.window import window_of
@@ -47,8 +47,8 @@ OpenSession = Callable[..., Session]
 class Cluster:
     """Ray, and the hands of one run."""
 
-    def __init__(self, ray: Any, store: Store, several: bool) -> None:
-        self._ray, self._store, self.several = ray, store, several
+    def __init__(self, ray: Any, store: Store) -> None:
+        self._ray, self._store = ray, store
         self._hub: Any = None
         self._number = 0
 
@@ -78,7 +78,7 @@ class Cluster:
         count = max(1, min(plan.recipe.at_once, int(ray.cluster_resources().get("CPU", 1))))
         self._threads = math.ceil(plan.recipe.at_once / count)
         url = self._store.path or self._store._engine.url.render_as_string(hide_password=False)
-        arguments = (recipe, str(url), str(session.directory), tasks_digest(plan), self._hub, opens)
+        arguments = (recipe, str(url), str(session.directory), digest(plan.tasks), self._hub, opens)
         actor = ray.remote(Hand).options(
             num_cpus=1, max_restarts=-1, max_concurrency=self._threads + 2, scheduling_strategy="SPREAD"
         )
@@ -96,7 +96,6 @@ class Cluster:
 
     def run_jobs(self, work: Callable[[Any], Any], jobs: Sequence[Any], workers: int) -> list[Any]:
         """As `seasoned.jobs.run_jobs`, but hands do the work, and this process then reads their episodes as done."""
-        del workers
         self._number += 1
         payload = self._ray.put(dumps((work, list(jobs)), self._plan))
         waiting, again = deque(range(len(jobs))), set[int]()
@@ -201,13 +200,12 @@ def connect(on: str, store: Store) -> Iterator[Cluster]:
             raise InfrastructureError(f"no Ray answers at {on}: {str(error).strip().splitlines()[0]}") from None
     try:
         machines = {node["NodeManagerAddress"] for node in ray.nodes() if node["Alive"]}
-        several = on != "ray" or len(machines) > 1
-        if several and store.path:
+        if store.path and (on != "ray" or len(machines) > 1):
             raise ConfigError(
                 f"machines of a Ray cluster cannot share the file {store.path}: name a Postgres store with --store "
                 "postgresql://USER@HOST/NAME (docs/stores.md)"
             )
-        yield Cluster(ray, store, several)
+        yield Cluster(ray, store)
     finally:
         if ours:
             ray.shutdown()
@@ -232,7 +230,7 @@ class Hand:
         self, recipe: Recipe, store: str, directory: str, tasks: str, shared: LLM | None, opens: OpenSession
     ) -> None:
         plan = make_plan(recipe)
-        if tasks_digest(plan) != tasks:
+        if digest(plan.tasks) != tasks:
             raise ConfigError("a machine of the cluster has different data from this one: give all the same files")
         self._store: Telling = Telling(store)
         self._stack.enter_context(self._store)
@@ -348,11 +346,6 @@ def dumps(value: Any, plan: Plan) -> bytes:
     written = io.BytesIO()
     Pickler(written).dump(value)
     return written.getvalue()
-
-
-def tasks_digest(plan: Plan) -> str:
-    """A digest that is the same on two machines with the same tasks."""
-    return hashlib.sha256("\0".join(plan.tasks).encode()).hexdigest()
 
 
 def portable(error: BaseException) -> BaseException:

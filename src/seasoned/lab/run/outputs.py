@@ -17,12 +17,11 @@ from seasoned.lab.report.measures import Row
 from seasoned.lab.report.summary import Gate, Probed, Summary
 from seasoned.lab.run import keys
 from seasoned.lab.run.conditions import CONDITIONS
-from seasoned.lab.run.gate import certificate
-from seasoned.lab.run.given import GIVEN, check_given
+from seasoned.lab.run.evaluate import GIVEN, check_given
+from seasoned.lab.run.gate import certificate, read_estimates
 from seasoned.lab.run.keys import PROBE, TRAINING, JournalName, gate_scope, problems_of
 from seasoned.lab.run.part import OTHERS_META
 from seasoned.lab.run.plan import Block, Plan
-from seasoned.lab.run.probing import read_estimates
 from seasoned.lab.run.remarks import setting_remarks
 from seasoned.lab.run.rundir import SUMMARY, write_json, write_jsonl, write_text
 from seasoned.llm.journal import calls_in

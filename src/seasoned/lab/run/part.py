@@ -96,11 +96,7 @@ class Session:
         return Metered(Journaled(self.learner or self.llm, self.store, f"{self.run_id}/{journal}"), before=before)
 
     def record(self, key: EpisodeKey, scope: str, trajectory: Trajectory) -> None:
-        """Store an episode under its key and in a pool, and count errors in a row.
-
-        Raises:
-            InfrastructureError: there were too many.
-        """
+        """Store an episode under its key and in a pool; an InfrastructureError after too many errors in a row."""
         self.store.save_episode(self.run_id, str(key), scope, trajectory)
         self.count(trajectory)
 

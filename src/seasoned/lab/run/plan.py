@@ -12,6 +12,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import cycle
 from pathlib import Path
 
 from seasoned.errors import ConfigError, DataError, LeakError
@@ -156,17 +157,13 @@ class Plan:
         training = sum(len(block.train) for block in self.blocks) if self.trains else 0
         gates = sum(2 * len(block.gate) * len(self.gated) for block in self.blocks) * self.recipe.repeats
         probes = sum(2 * len(block.probe) * len(self.probed) for block in self.blocks)
-        return (
-            training
-            + gates
-            + probes
-            + sum(
-                len(block.test) * self.repeats(block, trained_on)
-                for block in self.blocks
-                for condition in self.conditions
-                for trained_on in self.points(condition, block)
-            )
+        tests = sum(
+            len(block.test) * self.repeats(block, trained_on)
+            for block in self.blocks
+            for condition in self.conditions
+            for trained_on in self.points(condition, block)
         )
+        return training + gates + probes + tests
 
     @property
     def most_calls(self) -> int:
@@ -264,12 +261,7 @@ def _block(
 
 
 def _held_back(recipe: Recipe) -> tuple[int, int]:
-    """The numbers of training tasks that are held back for a gate and for a probe.
-
-    Raises:
-        ConfigError: the gate could never promote anything, `gate.crossfit` does not fit the training tasks, or it is
-            combined with a probe.
-    """
+    """The numbers of training tasks that are held back for a gate, which must be able to promote, and for a probe."""
     chosen, crossed = conditions(recipe.conditions), recipe.gate.crossfit
     candidates = sum(condition.gated for condition in chosen)
     if candidates and (crossed == 1 or crossed > recipe.train):
@@ -285,12 +277,7 @@ def _held_back(recipe: Recipe) -> tuple[int, int]:
 
 
 def _check_held_back(recipe: Recipe, block: Block, held: int, probed: int) -> None:
-    """Check that gate and probe have enough tasks, none of them a test task.
-
-    Raises:
-        ConfigError: the benchmark has too few tasks.
-        LeakError: one of the tasks is also a test task.
-    """
+    """Raise ConfigError if the gate or the probe has too few tasks, LeakError if one of these is also a test task."""
     if held and len(block.gate) < min(held, recipe.limit or held):
         raise ConfigError(
             f"the gate needs {held} training tasks beside the {len(block.train)} that are learned from, and "
@@ -336,13 +323,11 @@ def stratified_folds(
         by_category[task.category, (ended or {}).get(task.id, "")].append(task)
     rng = random.Random(f"folds-{seed}")
     dealt: list[list[Task]] = [[] for _ in range(folds)]
-    turn = 0
-    for category in sorted(by_category):
-        group = by_category[category]
+    turns = cycle(dealt)
+    for _, group in sorted(by_category.items()):
         rng.shuffle(group)
         for task in group:
-            dealt[turn % folds].append(task)
-            turn += 1
+            next(turns).append(task)
     for fold in dealt:
         # The first cases of a fold would otherwise all be of one category.
         rng.shuffle(fold)

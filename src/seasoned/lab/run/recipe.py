@@ -240,11 +240,7 @@ def _own_recipe(file: Path) -> Path:
 
 
 def make_recipe(raw: Mapping[str, Any]) -> Recipe:
-    """A checked recipe from plain data.
-
-    Raises:
-        ConfigError: the data has faults; the message lists all, in the words of `seasoned.lab.run.faults`.
-    """
+    """A checked recipe from plain data, or a ConfigError with all faults, in the words of `seasoned.lab.run.faults`."""
     try:
         return Recipe.model_validate(raw)
     except ValidationError as error:
@@ -252,11 +248,7 @@ def make_recipe(raw: Mapping[str, Any]) -> Recipe:
 
 
 def settings_of(settings: Sequence[str], under: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """`key=value` settings as nested data, unchecked, merged over a copy of `under`.
-
-    Raises:
-        ConfigError: a setting does not have that form.
-    """
+    """`key=value` settings (else a ConfigError) as nested data, unchecked, merged over a copy of `under`."""
     raw = laid_over(under or {}, {})
     for setting in settings:
         _put(raw, setting)

@@ -9,7 +9,7 @@ has no summary until that is made again.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from seasoned.errors import ConfigError
@@ -24,11 +24,7 @@ from seasoned.types import Trajectory
 
 
 def check_resume(directory: Path, plan: Plan, store: Store) -> None:
-    """Check that a run can continue: its settings and tasks are the same, and the store holds it.
-
-    Raises:
-        ConfigError: it cannot.
-    """
+    """Raise ConfigError unless a run can continue: its settings and tasks are the same, and the store holds it."""
     check_resumable(directory, plan.recipe)
     check_data(directory, plan.source, plan.tasks)
     if (directory / MANIFEST).is_file() and store.get_run(directory.name) is None:
@@ -66,7 +62,11 @@ def forget(store: Store, plan: Plan, directory: Path, redo: Sequence[str]) -> No
     if not redo:
         return
     names, run_id = set(redo), directory.name
-    _check_names(names, [TRAINING, *(condition.name for condition in plan.conditions)])
+    known = [TRAINING, *(condition.name for condition in plan.conditions)]
+    for name in names.difference(known):
+        near = difflib.get_close_matches(name, known, n=1)
+        hint = f"did you mean {near[0]}?" if near else f"it has {', '.join(known)}"
+        raise ConfigError(f"this run has no condition {name!r} to redo; {hint}")
     if TRAINING in names:
         names |= {condition.name for condition in plan.conditions if condition.learns}
     gone = [key for key in map(EpisodeKey.parse, store.episodes(run_id)) if judged_as(key.condition) in names]
@@ -125,14 +125,6 @@ def drop_outdated(
     for key in old:
         del done[key]
     return len(old)
-
-
-def _check_names(names: Collection[str], known: Sequence[str]) -> None:
-    for name in names:
-        if name not in known:
-            near = difflib.get_close_matches(name, known, n=1)
-            hint = f"did you mean {near[0]}?" if near else f"it has {', '.join(known)}"
-            raise ConfigError(f"this run has no condition {name!r} to redo; {hint}")
 
 
 def _drop(store: Store, run_id: str, keys: Sequence[EpisodeKey]) -> None:

@@ -17,6 +17,7 @@ import subprocess
 from collections.abc import Container, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
+from functools import cache
 from importlib import metadata, resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -47,11 +48,7 @@ _PROMPT_HOMES = (
 
 
 def make_run_dir(root: Path, recipe: Recipe) -> Path:
-    """Make `<utc>-<name>-<id>` with the resolved recipe in it.
-
-    Raises:
-        StoreError: the folder cannot be written.
-    """
+    """Make `<utc>-<name>-<id>` with the resolved recipe in it, or raise StoreError."""
     stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%S")
     path = root / f"{stamp}-{_plain(recipe.name)}-{os.urandom(3).hex()}"
     try:
@@ -70,11 +67,7 @@ def recipe_of(path: Path) -> Recipe:
 
 
 def check_resumable(path: Path, recipe: Recipe) -> None:
-    """Check that a recipe equals the run's own in all settings that decide results.
-
-    Raises:
-        ConfigError: it does not.
-    """
+    """Raise ConfigError unless a recipe equals the run's own in all settings that decide results."""
     if recipe.digest != recipe_of(path).digest:
         raise ConfigError(
             f"the run {path.name} keeps its settings: only workers, run_limits, and timeout and max_retries of llm and "
@@ -83,15 +76,10 @@ def check_resumable(path: Path, recipe: Recipe) -> None:
 
 
 def check_data(path: Path, source: str, tasks: Iterable[str]) -> None:
-    """Check that source and tasks (as in `manifest`) are those that the run was begun with, if its manifest has a
-    digest.
-
-    Raises:
-        ConfigError: the tasks differ.
-    """
+    """Raise ConfigError if the run's manifest has the digest of other tasks; the arguments are as in `manifest`."""
     data = _manifest_of(path).get("data")
     begun = data if isinstance(data, dict) else {}
-    if begun.get("sha256", "") not in ("", _digest(tasks)):
+    if begun.get("sha256", "") not in ("", digest(tasks)):
         then = begun.get("source") or "an unknown source"
         raise ConfigError(
             f"the run {path.name} was begun with other tasks: from {then} then, from {source} now; bring back the data "
@@ -115,11 +103,7 @@ def _manifest_of(path: Path) -> dict[str, Any]:
 
 
 def not_complete(path: Path) -> None:
-    """Remove a run's summary, since a part of the run is to be made again.
-
-    Raises:
-        StoreError: it cannot be removed.
-    """
+    """Remove a run's summary, since a part of the run is to be made again."""
     try:
         (path / SUMMARY).unlink(missing_ok=True)
     except OSError as error:
@@ -127,11 +111,7 @@ def not_complete(path: Path) -> None:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a file completely or not at all.
-
-    Raises:
-        StoreError: it cannot be written.
-    """
+    """Write a file completely, or raise StoreError and leave it as it was."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         temporary.write_text(text, encoding="utf-8")
@@ -158,28 +138,24 @@ def write_json(path: Path, value: Mapping[str, Any]) -> None:
 
 def manifest(recipe: Recipe, *, run_id: str, model: str, source: str, tasks: Iterable[str]) -> dict[str, Any]:
     """The origin of the results: versions, git revision, seeds, model, hashes of prompts and data."""
-    versions = {}
-    for library in _LIBRARIES:
-        with suppress(metadata.PackageNotFoundError):
-            versions[library] = metadata.version(library)
     return {
         "schema_version": SCHEMA_VERSION,
         "run": run_id,
         "recipe": recipe.digest,
         "seeds": list(recipe.seeds),
         "model": model,
-        "data": {"source": source, "sha256": _digest(tasks)},
+        "data": {"source": source, "sha256": digest(tasks)},
         "prompts": {"sha256": prompts_digest()},
         "git": _git_revision(),
         "python": platform.python_version(),
         "platform": platform.platform(),
-        "libraries": versions,
+        "libraries": _versions(),
     }
 
 
 def prompts_digest() -> str:
     """The SHA-256 of all prompts that a run may use, in hex."""
-    return _digest(_prompts())
+    return digest(_prompts())
 
 
 def read_summary(directory: Path) -> Summary:
@@ -199,11 +175,7 @@ def read_summary(directory: Path) -> Summary:
 
 
 def read_rows(directory: Path) -> list[Row]:
-    """The rows of a run's `results.jsonl`.
-
-    Raises:
-        ConfigError: the file is missing or broken.
-    """
+    """The rows of a run's `results.jsonl`; a ConfigError if the file is missing or broken."""
     rows = []
     for line, where in _lines(directory / "results.jsonl"):
         try:
@@ -214,11 +186,7 @@ def read_rows(directory: Path) -> list[Row]:
 
 
 def read_trajectories(directory: Path, ids: Container[str]) -> dict[str, Trajectory]:
-    """The attempts with these ids in a run's `trajectories.jsonl`, by id.
-
-    Raises:
-        ConfigError: the file is missing or broken.
-    """
+    """The attempts with these ids in a run's `trajectories.jsonl`, by id; errors are as in `read_rows`."""
     attempts = {}
     for line, where in _lines(directory / "trajectories.jsonl"):
         try:
@@ -243,11 +211,7 @@ def _lines(file: Path) -> Iterator[tuple[str, str]]:
 
 
 def flat_rows(directory: Path | str) -> list[dict[str, Any]]:
-    """The episodes of a run, each as one flat dictionary with the same keys.
-
-    Raises:
-        DataError: the run's results cannot be read.
-    """
+    """The episodes of a run, each as one flat dictionary with the same keys; errors are as in `read_rows`."""
     return [_flat(row) for row in latest(read_rows(Path(directory)))]
 
 
@@ -292,12 +256,7 @@ def _flat(row: Row) -> dict[str, Any]:
 
 @contextmanager
 def hold(path: Path) -> Iterator[None]:
-    """Lock a run's directory, so that no two processes work on one run.
-
-    Raises:
-        ConfigError: another process holds the lock.
-        StoreError: nothing can be written there.
-    """
+    """Lock a run's directory; a ConfigError if another process works on it, a StoreError if nothing can be written."""
     try:
         file = (path / "run.lock").open("w")
     except OSError as error:
@@ -314,11 +273,9 @@ def _plain(name: str) -> str:
     return "".join(c if c.isalnum() or c in "-_" else "-" for c in name)[:40].strip("-") or "run"
 
 
-def _digest(texts: Iterable[str]) -> str:
-    digest = hashlib.sha256()
-    for text in texts:
-        digest.update(text.encode() + b"\0")
-    return digest.hexdigest()
+def digest(texts: Iterable[str]) -> str:
+    """The SHA-256 of texts in hex."""
+    return hashlib.sha256(b"".join(text.encode() + b"\0" for text in texts)).hexdigest()
 
 
 def _prompts() -> Iterator[str]:
@@ -327,6 +284,16 @@ def _prompts() -> Iterator[str]:
             yield file.read_text(encoding="utf-8")
 
 
+@cache
+def _versions() -> dict[str, str]:
+    versions = {}
+    for library in _LIBRARIES:
+        with suppress(metadata.PackageNotFoundError):
+            versions[library] = metadata.version(library)
+    return versions
+
+
+@cache
 def _git_revision() -> str | None:
     command = ["git", "-C", str(Path(__file__).parent), "rev-parse", "HEAD"]
     try:

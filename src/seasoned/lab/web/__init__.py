@@ -139,11 +139,7 @@ def known_runs(site: Site) -> list[Known]:
 
 
 def find(site: Site, run_id: str) -> Known:
-    """The run with this id.
-
-    Raises:
-        Missing: neither the folder nor the store has it.
-    """
+    """The run with this id, or `Missing` if neither the folder nor the store has it."""
     for path in _folders(site.runs):
         if path.name == run_id:
             return _from_folder(path)
