@@ -48,7 +48,7 @@ def problems(db: Database) -> list[str]:
     """Check every row: a sentence for each problem, or an empty list if the store is sound."""
     sentences: list[str] = []
     try:
-        with db._read() as connection:
+        with db._snapshot() as connection:
             stored_version(connection, db.where)
             if db._sqlite:
                 lines = connection.exec_driver_sql("PRAGMA integrity_check").scalars().all()

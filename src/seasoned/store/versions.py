@@ -91,7 +91,7 @@ def lessons_at(db: Database, scope: str, when: str) -> list[Lesson]:
     scope, when = clean_text(scope), clean_text(when).strip()
     if when == NOW:
         return [lesson for lesson in lesson_table.of_scope(db, scope) if lesson.status != "deleted"]
-    with db._read() as connection:
+    with db._snapshot() as connection:
         snapshot_change = _snapshot_change(connection, scope, when)
         past = (
             select(_l.seq, _h.lesson_id, _h.body)
