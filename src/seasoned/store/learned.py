@@ -60,4 +60,4 @@ def take_lease(db: Database, name: str, holder: str, seconds: float) -> bool:
     free = (_e.holder == holder) | (_e.until < present)
     take = db._insert(schema.leases).values(row).on_conflict_do_update(index_elements=["name"], set_=row, where=free)
     with db._write() as connection:
-        return connection.execute(take).rowcount == 1
+        return connection.execute(take.returning(_e.name)).first() is not None
