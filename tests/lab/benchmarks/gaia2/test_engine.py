@@ -1,7 +1,7 @@
 """What of the engine needs no ARE: how answers are judged, schemas of types, the simulated clock."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from seasoned.lab.benchmarks import serving
@@ -34,6 +34,7 @@ def test_words_in_any_case():
     assert engine.answers("anything", {})
 
 
+@settings(max_examples=40)
 @given(said=st.text(), words=st.lists(st.text(min_size=1), min_size=1))
 def test_any_text_is_judged(said, words):
     assert engine.answers(said, {"words": words, "most": 50}) in (True, False)

@@ -100,7 +100,7 @@ def test_a_worker_that_dies_again_is_an_infrastructure_error(make):
         env.step(READ)
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=20)
 @given(action=st.text() | st.text().map(lambda text: f"Notes__read({text})"))
 def test_any_action_is_a_step(make, action):
     env = make()

@@ -49,11 +49,8 @@ class Gaia2Environment:
     def reset(self, task: Task, *, seed: int | None = None) -> tuple[str, dict[str, Any]]:
         """Begin a scenario: return the user's request, and the "tools" in the info.
 
-        Raises:
-            DataError: the scenario cannot be read or run.
-            InfrastructureError: the engine failed twice.
+        Raises a DataError if the scenario cannot be read or run, an InfrastructureError if the engine failed twice.
         """
-        del seed
         self.close()
         reply = self._episode.begin("load", scenario=self.read(task), soft=self.judge is not None)
         self._begun, self._steps, self._last = True, 0, ""
@@ -62,9 +59,7 @@ class Gaia2Environment:
     def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
         """Make one call, `name({"argument": value, ..})`; any other text is a message to the user, the "answer".
 
-        Raises:
-            ContractError: there was no `reset`, or the scenario has ended.
-            InfrastructureError: the engine failed twice.
+        Raises a ContractError before `reset` and after the end, an InfrastructureError if the engine failed twice.
         """
         if not self._begun:
             raise ContractError("step was called before reset or after the end of the scenario: call reset(task) first")
@@ -89,9 +84,8 @@ class Gaia2Environment:
         self._episode.close()
 
     def _result(self, reply: dict[str, Any]) -> tuple[str, float, bool, bool, dict[str, Any]]:
-        over = bool(reply["over"])
+        over, success = bool(reply["over"]), bool(reply.get("success"))
         truncated = not over and self._steps >= self.max_steps
-        success = bool(reply.get("success"))
         observation = shortened(str(reply["observation"]), self.most)
         info: dict[str, Any] = {"invalid": True} if reply["invalid"] else {}
         if over or truncated:
