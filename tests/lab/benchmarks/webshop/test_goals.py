@@ -3,7 +3,7 @@ import sys
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from seasoned.errors import ConfigError, DataError, MissingExtraError
@@ -126,6 +126,7 @@ def tasks(counts):
     return [as_task(100 * i + j, Goal(f"A{i}", f"{i} {j}", ("x",)), "") for i, n in enumerate(counts) for j in range(n)]
 
 
+@settings(max_examples=40)
 @given(st.lists(st.integers(1, 6), min_size=2, max_size=12), st.integers(0, 5), st.floats(0.01, 0.99))
 def test_pools_share_no_product_and_lose_no_task(counts, seed, share):
     train, test = pools(tasks(counts), seed, share)
@@ -322,6 +323,7 @@ PRODUCTS = st.builds(
 PAIRS = st.lists(st.tuples(WORDS, WORDS), max_size=4).map(tuple)
 
 
+@settings(max_examples=40)
 @given(
     PRODUCTS,
     PRODUCTS,
@@ -340,6 +342,7 @@ def test_a_reward_is_from_0_to_1(bought, gold, chosen, attributes, options, limi
     assert (found.total == 1.0) == (not found.missing)
 
 
+@settings(max_examples=40)
 @given(PRODUCTS, PAIRS, st.data())
 def test_the_gold_purchase_earns_1(gold, options, data):
     attributes = data.draw(st.lists(st.sampled_from(gold.attributes)).map(tuple)) if gold.attributes else ()

@@ -1,5 +1,5 @@
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from seasoned.agents.react import React
@@ -369,6 +369,7 @@ ACTIONS = st.one_of(
 )
 
 
+@settings(max_examples=50)
 @given(st.lists(ACTIONS, max_size=20))
 def test_any_actions_keep_to_the_rules(actions):
     env = make()
