@@ -11,8 +11,9 @@ ALL = range(1, WORKED + 1)
 def things(number):
     u = universe(number)
     people, mails = (*u.people, u.user), (*u.invoices, *u.offers, *u.questions, *u.references)
-    ids = [one.id for one in (*u.events, *u.chats, *u.messages)]
-    ids += [row[key] for rows, key in ((u.flats, "apartment_id"), (u.rides, "ride_id")) for row in rows]
+    talks = [talk.row for talks in u.talks.values() for talk in talks]
+    rows = {"conversation_id": talks, "event_id": u.events, "apartment_id": u.flats, "ride_id": u.rides}
+    ids = [row[key] for key, some in rows.items() for row in some]
     ids += [*u.products, *(item for product in u.products.values() for item in product["variants"])]
     return {
         "names": {person.name for person in people},

@@ -17,7 +17,7 @@ from collections import Counter
 from datetime import timedelta
 
 from seasoned.lab.benchmarks.gaia2.scenario import Call, Draft, Family, Kind
-from seasoned.lab.benchmarks.gaia2.universe import STAMP, Row, Talk, Universe
+from seasoned.lab.benchmarks.gaia2.universe import STAMP, Row, Universe, begin_of
 
 
 def job(u: Universe, rng: random.Random) -> Draft:
@@ -51,8 +51,8 @@ def week(u: Universe, rng: random.Random) -> Draft:
     """Count the events with one tag in a week of more than a page."""
     monday = (u.now + timedelta(days=7 - u.now.weekday())).replace(hour=0, minute=0)
     sunday = monday + timedelta(days=7)
-    inside = [event for event in u.events if monday <= event.begin < sunday]
-    tag, count = rng.choice(sorted(Counter(event.tag for event in inside).items()))
+    inside = [event for event in u.events if monday <= begin_of(event) < sunday]
+    tag, count = rng.choice(sorted(Counter(event["tag"] for event in inside).items()))
     span = {"start_datetime": monday.strftime(STAMP), "end_datetime": sunday.strftime(STAMP)}
     task = (
         f"How many events tagged {tag} are in my calendar next week (Monday {monday:%Y-%m-%d} to Sunday)? Answer with "
@@ -66,22 +66,21 @@ def week(u: Universe, rng: random.Random) -> Draft:
 
 def told_in_chats(u: Universe, rng: random.Random) -> Draft:
     """Find where a thing is, in a talk in Chats, which has its own ids of people."""
-    talk = rng.choice([talk for talk in u.chats if talk.fact])
-    return _told_in("Chats", talk, talk.people[0].chat)
+    return _told_in("Chats", u, rng)
 
 
 def told_in_messages(u: Universe, rng: random.Random) -> Draft:
     """Find where a thing is, in a talk in Messages, where a person's id is the phone number."""
-    talk = rng.choice([talk for talk in u.messages if talk.fact])
-    return _told_in("Messages", talk, talk.people[0].phone)
+    return _told_in("Messages", u, rng)
 
 
-def _told_in(app: str, talk: Talk, person_id: str) -> Draft:
-    name = talk.people[0].name
+def _told_in(app: str, u: Universe, rng: random.Random) -> Draft:
+    talk = rng.choice([talk for talk in u.talks[app] if talk.fact])
+    name = talk.person.name
     task = f"{name} wrote to me in {app} where the {talk.about} is. Where is it? Answer with the place alone."
     reads = (
         Call(f"{app}__lookup_user_id", {"user_name": name}),
-        Call(f"{app}__list_conversations_by_participant", {"user_id": person_id}),
+        Call(f"{app}__list_conversations_by_participant", {"user_id": talk.person.key(app)}),
     )
     return Draft(task, reads, answer=talk.fact, most=60)
 
@@ -138,13 +137,13 @@ def rides(u: Universe, rng: random.Random) -> Draft:
 
 def attendee(u: Universe, rng: random.Random) -> Draft:
     """Find the phone number of the person at an event, in two apps."""
-    event = rng.choice([event for event in u.events if len(event.attendees) == 1])
-    person = u.person(event.attendees[0])
+    event = rng.choice([event for event in u.events if len(event["attendees"]) == 1])
+    title, person = event["title"], u.person(event["attendees"][0])
     task = (
-        f'What is the phone number of the person I meet at "{event.title}" on {event.begin:%Y-%m-%d}? Answer with the '
+        f'What is the phone number of the person I meet at "{title}" on {begin_of(event):%Y-%m-%d}? Answer with the '
         "number alone."
     )
-    reads = (Call("Calendar__search_events", {"query": event.title}), _lookup(person.name))
+    reads = (Call("Calendar__search_events", {"query": title}), _lookup(person.name))
     return Draft(task, reads, answer=person.phone, most=40)
 
 
@@ -217,25 +216,19 @@ def delete_offers(u: Universe, rng: random.Random) -> Draft:
 
 def move_event(u: Universe, rng: random.Random) -> Draft:
     """Move an event to another day: create a new one and delete the old one."""
-    event = rng.choice([event for event in u.events if event.begin > u.now])
-    begin = event.begin + timedelta(days=rng.choice([20, 21, 22]))
-    end = begin + (event.end - event.begin)
+    event = rng.choice([event for event in u.events if begin_of(event) > u.now])
+    begin = begin_of(event) + timedelta(days=rng.choice([20, 21, 22]))
+    end = begin + timedelta(seconds=event["end_datetime"] - event["start_datetime"])
     task = (
-        f'Move the event "{event.title}" to {begin:%Y-%m-%d}, from {begin:%H:%M} to {end:%H:%M}. Its title, tag, '
+        f'Move the event "{event["title"]}" to {begin:%Y-%m-%d}, from {begin:%H:%M} to {end:%H:%M}. Its title, tag, '
         "location and attendees stay as they are, and the old event must be gone."
     )
-    new = {
-        "title": event.title,
-        "start_datetime": begin.strftime(STAMP),
-        "end_datetime": end.strftime(STAMP),
-        "tag": event.tag,
-        "location": event.location,
-        "attendees": list(event.attendees),
-    }
-    reads = (Call("Calendar__search_events", {"query": event.title}),)
+    span = {"start_datetime": begin.strftime(STAMP), "end_datetime": end.strftime(STAMP)}
+    new = {"title": event["title"], **span, **{key: event[key] for key in ("tag", "location", "attendees")}}
+    reads = (Call("Calendar__search_events", {"query": event["title"]}),)
     writes = (
         Call("Calendar__add_calendar_event", new, same=("title", "tag", "location")),
-        Call("Calendar__delete_calendar_event", {"event_id": event.id}),
+        Call("Calendar__delete_calendar_event", {"event_id": event["event_id"]}),
     )
     return Draft(task, reads, writes)
 
@@ -321,20 +314,19 @@ def save_flats(u: Universe, rng: random.Random) -> Draft:
 
 def order_ride(u: Universe, rng: random.Random) -> Draft:
     """Order a cab to the place of an event, in time."""
-    event = rng.choice([event for event in u.events if event.begin > u.now + timedelta(days=1)])
+    event = rng.choice([event for event in u.events if begin_of(event) > u.now + timedelta(days=1)])
     start = f"Station {rng.choice(u.towns)}"
-    at = event.begin - timedelta(minutes=45)
     task = (
-        f'Order a Van from {start} to the place of my event "{event.title}", exactly as its location is written, 45 '
+        f'Order a Van from {start} to the place of my event "{event["title"]}", exactly as its location is written, 45 '
         "minutes before it begins."
     )
     ride = {
         "start_location": start,
-        "end_location": event.location,
+        "end_location": event["location"],
         "service_type": "Van",
-        "ride_time": at.strftime(STAMP),
+        "ride_time": (begin_of(event) - timedelta(minutes=45)).strftime(STAMP),
     }
-    reads = (Call("Calendar__search_events", {"query": event.title}),)
+    reads = (Call("Calendar__search_events", {"query": event["title"]}),)
     return Draft(task, reads, (Call("Cabs__order_ride", ride, same=("start_location", "end_location")),))
 
 

@@ -11,11 +11,10 @@ import json
 import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
 from typing import Any, Literal
 
 from seasoned.lab.benchmarks.gaia2.env import TO_USER
-from seasoned.lab.benchmarks.gaia2.universe import Event, Mail, Person, Row, Talk, Universe, universe
+from seasoned.lab.benchmarks.gaia2.universe import Mail, Person, Row, Universe, universe
 from seasoned.replies.calls import write_call
 from seasoned.types import ToolCall
 
@@ -178,15 +177,22 @@ def app_states(world: Universe) -> list[Row]:
         name: {"nb_seats": seats, "price_per_km": price, "base_delay_min": delay, "max_distance_km": 25}
         for name, seats, price, delay in (("Default", 4, 1.0, 5), ("Premium", 4, 2.0, 3), ("Van", 6, 1.5, 7))
     }
+    mails_by_folder: dict[str, list[Mail]] = {
+        "INBOX": [*world.invoices, *world.offers, *world.questions],
+        "SENT": world.references,
+        "DRAFT": [],
+        "TRASH": [],
+    }
+    folders = {name: _folder(name, mails) for name, mails in mails_by_folder.items()}
     contacts = {person.id: _contact(person, person is world.user) for person in (*world.people, world.user)}
     states: dict[str, Row] = {
         "AgentUserInterface": {"messages": []},
         "SystemApp": {},
         "Contacts": {"contacts": contacts, "view_limit": 10},
-        "Emails": _emails(world),
-        "Messages": _talks(world, world.messages, "PHONE_NUMBER"),
-        "Chats": _talks(world, world.chats, "NAME"),
-        "Calendar": {"events": {event.id: _calendar_event(event) for event in world.events}},
+        "Emails": {"user_email": world.user.email, "view_limit": 5, "folders": folders},
+        "Messages": _talks(world, "Messages", "PHONE_NUMBER"),
+        "Chats": _talks(world, "Chats", "NAME"),
+        "Calendar": {"events": {event["event_id"]: event for event in world.events}},
         "RentAFlat": {
             "apartments": {flat["apartment_id"]: flat for flat in world.flats},
             "saved_apartments": saved,
@@ -215,66 +221,21 @@ def _contact(person: Person, is_user: bool) -> Row:
     }
 
 
-def _emails(world: Universe) -> Row:
-    def folder(name: str, mails: Sequence[Mail]) -> Row:
-        rows = sorted((mail.row for mail in mails), key=lambda row: row["timestamp"], reverse=True)
-        return {"folder_name": name, "emails": rows}
-
-    mails_by_folder = {
-        "INBOX": [*world.invoices, *world.offers, *world.questions],
-        "SENT": world.references,
-        "DRAFT": [],
-        "TRASH": [],
-    }
-    folders = {name: folder(name, mails) for name, mails in mails_by_folder.items()}
-    return {"user_email": world.user.email, "view_limit": 5, "folders": folders}
+def _folder(name: str, mails: Sequence[Mail]) -> Row:
+    rows = sorted((mail.row for mail in mails), key=lambda row: row["timestamp"], reverse=True)
+    return {"folder_name": name, "emails": rows}
 
 
-def _calendar_event(event: Event) -> Row:
+def _talks(world: Universe, app: str, mode: str) -> Row:
+    ids = {person.name: person.key(app) for person in (*world.people, world.user)}
     return {
-        "event_id": event.id,
-        "title": event.title,
-        "start_datetime": event.begin.timestamp(),
-        "end_datetime": event.end.timestamp(),
-        "tag": event.tag,
-        "description": None,
-        "location": event.location,
-        "attendees": list(event.attendees),
-    }
-
-
-def _talks(world: Universe, talks: Sequence[Talk], mode: str) -> Row:
-    def key(person: Person) -> str:
-        return person.phone if mode == "PHONE_NUMBER" else person.chat
-
-    ids = {person.name: key(person) for person in (*world.people, world.user)}
-    conversations = {}
-    for place, talk in enumerate(talks):
-        begin = world.now - timedelta(days=place + 1, hours=3)
-        messages = [
-            {
-                "sender_id": key(speaker or world.user),
-                "message_id": f"{talk.id}{number}",
-                "timestamp": (begin + timedelta(minutes=7 * number)).timestamp(),
-                "content": words,
-            }
-            for number, (speaker, words) in enumerate(talk.said)
-        ]
-        conversations[talk.id] = {
-            "participant_ids": [key(person) for person in (*talk.people, world.user)],
-            "messages": messages,
-            "title": talk.title or talk.people[0].name,
-            "conversation_id": talk.id,
-            "last_updated": messages[-1]["timestamp"],
-        }
-    return {
-        "conversations": conversations,
+        "conversations": {talk.row["conversation_id"]: talk.row for talk in world.talks[app]},
         "messages_view_limit": 10,
         "conversation_view_limit": 5,
         "mode": mode,
         "name_to_id": ids,
         "id_to_name": {value: name for name, value in ids.items()},
-        "current_user_id": key(world.user),
+        "current_user_id": world.user.key(app),
         "current_user_name": world.user.name,
     }
 

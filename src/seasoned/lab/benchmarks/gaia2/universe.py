@@ -6,6 +6,7 @@ Always holds: a universe depends only on its number, and two universes share no 
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import cache
@@ -48,6 +49,10 @@ class Person:
         """First and last name."""
         return f"{self.first} {self.last}"
 
+    def key(self, app: str) -> str:
+        """The person's id in Chats or Messages."""
+        return self.chat if app == "Chats" else self.phone
+
 
 @dataclass(frozen=True)
 class Mail:
@@ -60,26 +65,11 @@ class Mail:
 
 
 @dataclass(frozen=True)
-class Event:
-    """A calendar event."""
-
-    id: str
-    title: str
-    begin: datetime
-    end: datetime
-    tag: str
-    location: str
-    attendees: tuple[str, ...]
-
-
-@dataclass(frozen=True)
 class Talk:
-    """A conversation in Chats or Messages; `said` has pairs of speaker (None: the user) and words, oldest first."""
+    """A conversation in Chats or Messages, one of its people, and perhaps a topic and the fact to find in it."""
 
-    id: str
-    people: tuple[Person, ...]
-    title: str
-    said: tuple[tuple[Person | None, str], ...]
+    row: Row
+    person: Person
     about: str = ""
     fact: str = ""
 
@@ -112,15 +102,14 @@ class Universe:
     offers: list[Mail] = field(default_factory=list)
     questions: list[Mail] = field(default_factory=list)
     references: list[Mail] = field(default_factory=list)
-    events: list[Event] = field(default_factory=list)
+    events: list[Row] = field(default_factory=list)
     flats: list[Row] = field(default_factory=list)
     crime: dict[str, Row] = field(default_factory=dict)
     products: dict[str, Row] = field(default_factory=dict)
     codes: dict[str, dict[str, float]] = field(default_factory=dict)
     orders: list[Row] = field(default_factory=list)
     rides: list[Row] = field(default_factory=list)
-    chats: list[Talk] = field(default_factory=list)
-    messages: list[Talk] = field(default_factory=list)
+    talks: dict[str, list[Talk]] = field(default_factory=lambda: {"Chats": [], "Messages": []})
     notes: list[Note] = field(default_factory=list)
 
     def person(self, name: str) -> Person:
@@ -138,6 +127,11 @@ def universe(number: int) -> Universe:
     for add in (_add_mails, _add_events, _add_flats, _add_goods, _add_rides, _add_talks, _add_notes):
         add(world, rng)
     return world
+
+
+def begin_of(event: Row) -> datetime:
+    """When an event begins."""
+    return datetime.fromtimestamp(event["start_datetime"], UTC)
 
 
 def _id(rng: random.Random, number: int) -> str:
@@ -218,17 +212,17 @@ def _add_events(world: Universe, rng: random.Random) -> None:
     for place, title in enumerate(titles):
         day = place % 7 if place < WEEK_EVENTS else rng.choice([-5, -4, -3, 8, 9, 10, 11, 14, 15, 16])
         begin = monday + timedelta(days=day, hours=9 + 2 * (place // 7) + rng.randrange(2))
-        world.events.append(
-            Event(
-                id=_id(rng, world.number),
-                title=title,
-                begin=begin,
-                end=begin + timedelta(minutes=rng.choice([30, 60, 90])),
-                tag=rng.choice(_WORDS["tags"]),
-                location=f"{rng.choice(_WORDS['streets'])}, {rng.choice(world.towns)}",
-                attendees=tuple(person.name for person in rng.sample(world.people, rng.choice([1, 2, 2, 3]))),
-            )
-        )
+        event = {
+            "event_id": _id(rng, world.number),
+            "title": title,
+            "start_datetime": begin.timestamp(),
+            "end_datetime": (begin + timedelta(minutes=rng.choice([30, 60, 90]))).timestamp(),
+            "tag": rng.choice(_WORDS["tags"]),
+            "description": None,
+            "location": f"{rng.choice(_WORDS['streets'])}, {rng.choice(world.towns)}",
+            "attendees": [person.name for person in rng.sample(world.people, rng.choice([1, 2, 2, 3]))],
+        }
+        world.events.append(event)
 
 
 def _add_flats(world: Universe, rng: random.Random) -> None:
@@ -307,21 +301,41 @@ def _add_rides(world: Universe, rng: random.Random) -> None:
 
 def _add_talks(world: Universe, rng: random.Random) -> None:
     """Add talks with the same people in both apps; only one app says where a thing is."""
+
+    def row(app: str, people: Sequence[Person], title: str, said: Sequence[tuple[Person, str]]) -> Row:
+        id_, place = _id(rng, world.number), len(world.talks[app])
+        begin = world.now - timedelta(days=place + 1, hours=3)
+        messages = [
+            {
+                "sender_id": speaker.key(app),
+                "message_id": f"{id_}{number}",
+                "timestamp": (begin + timedelta(minutes=7 * number)).timestamp(),
+                "content": words,
+            }
+            for number, (speaker, words) in enumerate(said)
+        ]
+        return {
+            "participant_ids": [person.key(app) for person in (*people, world.user)],
+            "messages": messages,
+            "title": title,
+            "conversation_id": id_,
+            "last_updated": messages[-1]["timestamp"],
+        }
+
     people = rng.sample(world.people, 6)
-    for app, things in ((world.chats, _WORDS["things"][:3]), (world.messages, _WORDS["things"][3:])):
+    for app, things in (("Chats", _WORDS["things"][:3]), ("Messages", _WORDS["things"][3:])):
         places = rng.sample(_WORDS["places"], 3)
-        for place, person in enumerate(people):
+        for number, person in enumerate(people):
+            about, fact = (things[number], places[number]) if number < 3 else ("", "")
             words = rng.sample(_WORDS["small_talk"], 3)
-            messages: list[tuple[Person | None, str]] = [(rng.choice([person, None]), each) for each in words]
-            about = fact = ""
-            if place < 3:
-                about, fact = things[place], places[place]
-                messages.insert(rng.randrange(3), (person, f"By the way, the {about} is {fact}."))
-            app.append(Talk(_id(rng, world.number), (person,), "", tuple(messages), about, fact))
+            said = [(rng.choice([person, world.user]), each) for each in words]
+            if fact:
+                said.insert(rng.randrange(3), (person, f"By the way, the {about} is {fact}."))
+            world.talks[app].append(Talk(row(app, [person], person.name, said), person, about, fact))
     for title in rng.sample(_WORDS["groups"], 2):
-        members = tuple(rng.sample(world.people, 3))
-        messages = [(rng.choice(members), words) for words in rng.sample(_WORDS["small_talk"], 3)]
-        world.chats.append(Talk(_id(rng, world.number), members, f"{title} {world.towns[0]}", tuple(messages)))
+        members = rng.sample(world.people, 3)
+        said = [(rng.choice(members), words) for words in rng.sample(_WORDS["small_talk"], 3)]
+        world.talks["Chats"].append(Talk(row("Chats", members, f"{title} {world.towns[0]}", said), members[0]))
 
 
 def _add_notes(world: Universe, rng: random.Random) -> None:
