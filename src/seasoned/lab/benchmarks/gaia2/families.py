@@ -76,11 +76,10 @@ def told_in_messages(u: Universe, rng: random.Random) -> Draft:
 
 def _told_in(app: str, u: Universe, rng: random.Random) -> Draft:
     talk = rng.choice([talk for talk in u.talks[app] if talk.fact])
-    name = talk.person.name
-    task = f"{name} wrote to me in {app} where the {talk.about} is. Where is it? Answer with the place alone."
+    task = f"{talk.person} wrote to me in {app} where the {talk.about} is. Where is it? Answer with the place alone."
     reads = (
-        Call(f"{app}__lookup_user_id", {"user_name": name}),
-        Call(f"{app}__list_conversations_by_participant", {"user_id": talk.person.key(app)}),
+        Call(f"{app}__lookup_user_id", {"user_name": talk.person}),
+        Call(f"{app}__list_conversations_by_participant", {"user_id": u.person(talk.person).key(app)}),
     )
     return Draft(task, reads, answer=talk.fact, most=60)
 

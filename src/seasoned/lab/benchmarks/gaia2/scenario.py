@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from seasoned.lab.benchmarks.gaia2.env import TO_USER
-from seasoned.lab.benchmarks.gaia2.universe import Mail, Person, Row, Universe, universe
+from seasoned.lab.benchmarks.gaia2.universe import Person, Row, Told, Universe, universe
 from seasoned.replies.calls import write_call
 from seasoned.types import ToolCall
 
@@ -177,7 +177,7 @@ def app_states(world: Universe) -> list[Row]:
         name: {"nb_seats": seats, "price_per_km": price, "base_delay_min": delay, "max_distance_km": 25}
         for name, seats, price, delay in (("Default", 4, 1.0, 5), ("Premium", 4, 2.0, 3), ("Van", 6, 1.5, 7))
     }
-    mails_by_folder: dict[str, list[Mail]] = {
+    mails_by_folder: dict[str, list[Told]] = {
         "INBOX": [*world.invoices, *world.offers, *world.questions],
         "SENT": world.references,
         "DRAFT": [],
@@ -221,7 +221,7 @@ def _contact(person: Person, is_user: bool) -> Row:
     }
 
 
-def _folder(name: str, mails: Sequence[Mail]) -> Row:
+def _folder(name: str, mails: Sequence[Told]) -> Row:
     rows = sorted((mail.row for mail in mails), key=lambda row: row["timestamp"], reverse=True)
     return {"folder_name": name, "emails": rows}
 

@@ -55,23 +55,13 @@ class Person:
 
 
 @dataclass(frozen=True)
-class Mail:
-    """A mail: its topic or firm, the fact to find in it, and the contact who wrote or got it, if it is one."""
+class Told:
+    """A mail or a conversation: its topic or firm, the fact to find in it, and the name of a contact who takes part."""
 
     row: Row
-    about: str
-    fact: str = ""
-    person: str = ""
-
-
-@dataclass(frozen=True)
-class Talk:
-    """A conversation in Chats or Messages, one of its people, and perhaps a topic and the fact to find in it."""
-
-    row: Row
-    person: Person
     about: str = ""
     fact: str = ""
+    person: str = ""
 
 
 @dataclass(frozen=True)
@@ -98,10 +88,10 @@ class Universe:
     people: tuple[Person, ...]
     towns: tuple[str, ...]
     firms: tuple[str, ...]
-    invoices: list[Mail] = field(default_factory=list)
-    offers: list[Mail] = field(default_factory=list)
-    questions: list[Mail] = field(default_factory=list)
-    references: list[Mail] = field(default_factory=list)
+    invoices: list[Told] = field(default_factory=list)
+    offers: list[Told] = field(default_factory=list)
+    questions: list[Told] = field(default_factory=list)
+    references: list[Told] = field(default_factory=list)
     events: list[Row] = field(default_factory=list)
     flats: list[Row] = field(default_factory=list)
     crime: dict[str, Row] = field(default_factory=dict)
@@ -109,7 +99,7 @@ class Universe:
     codes: dict[str, dict[str, float]] = field(default_factory=dict)
     orders: list[Row] = field(default_factory=list)
     rides: list[Row] = field(default_factory=list)
-    talks: dict[str, list[Talk]] = field(default_factory=lambda: {"Chats": [], "Messages": []})
+    talks: dict[str, list[Told]] = field(default_factory=lambda: {"Chats": [], "Messages": []})
     notes: list[Note] = field(default_factory=list)
 
     def person(self, name: str) -> Person:
@@ -187,22 +177,22 @@ def _add_mails(world: Universe, rng: random.Random) -> None:
         for _ in range(times):
             amount, code = rng.randrange(30, 400), rng.randrange(1000, 9999)
             content = f"Dear {user.first},\nplease pay the amount of {amount} euros for invoice {code}."
-            world.invoices.append(Mail(from_firm(firm, f"Invoice {code}", content), firm, str(amount)))
+            world.invoices.append(Told(from_firm(firm, f"Invoice {code}", content), firm, str(amount)))
     for offer in rng.sample(_WORDS["offers"], 4):
         firm = rng.choice(world.firms)
         content = f"Dear customer,\nhere comes our {offer}. Reply to nobody: this mailbox is not read."
-        world.offers.append(Mail(from_firm(firm, f"Our {offer}", content), firm))
+        world.offers.append(Told(from_firm(firm, f"Our {offer}", content), firm))
     for person, topic in zip(rng.sample(world.people, 8), _WORDS["topics"], strict=True):
         content = f"Hi {user.first},\nwhat do you think about {topic}? Please let me know.\n{person.first}"
         id_, days = _id(rng, world.number), rng.randrange(1, 30)
         mail = row(person.email, user.email, f"About {topic}", content, id_, days)
-        world.questions.append(Mail(mail, topic, person=person.name))
+        world.questions.append(Told(mail, topic, person=person.name))
     for person, topic in zip(rng.sample(world.people, 6), _WORDS["references"], strict=True):
         secret = "".join(rng.choices(_LETTERS, k=2)) + str(rng.randrange(1000, 9999))
         content = f"Hi {person.first},\nthe reference for {topic} is {secret}. Best, {user.first}"
         id_, days = _id(rng, world.number), rng.randrange(3, 50)
         mail = row(user.email, person.email, f"Reference for {topic}", content, id_, days)
-        world.references.append(Mail(mail, topic, secret, person.name))
+        world.references.append(Told(mail, topic, secret, person.name))
 
 
 def _add_events(world: Universe, rng: random.Random) -> None:
@@ -331,11 +321,11 @@ def _add_talks(world: Universe, rng: random.Random) -> None:
             said = [(rng.choice([person, world.user]), each) for each in words]
             if fact:
                 said.insert(rng.randrange(3), (person, f"By the way, the {about} is {fact}."))
-            world.talks[app].append(Talk(row(app, [person], person.name, said), person, about, fact))
+            world.talks[app].append(Told(row(app, [person], person.name, said), about, fact, person.name))
     for title in rng.sample(_WORDS["groups"], 2):
         members = rng.sample(world.people, 3)
         said = [(rng.choice(members), words) for words in rng.sample(_WORDS["small_talk"], 3)]
-        world.talks["Chats"].append(Talk(row("Chats", members, f"{title} {world.towns[0]}", said), members[0]))
+        world.talks["Chats"].append(Told(row("Chats", members, f"{title} {world.towns[0]}", said)))
 
 
 def _add_notes(world: Universe, rng: random.Random) -> None:

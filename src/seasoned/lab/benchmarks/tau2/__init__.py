@@ -38,8 +38,7 @@ from seasoned.lab.benchmarks.base import (
 from seasoned.lab.benchmarks.tau2.env import Domain, Tau2Environment
 from seasoned.lab.benchmarks.worker import AT_ONCE, Episode, Workers, engine_workers
 from seasoned.protocols import LLM, Environment
-from seasoned.replies.calls import write_call
-from seasoned.types import TEXT_REPEATS, Task, ToolCall
+from seasoned.types import TEXT_REPEATS, Task
 
 OPTIONS: dict[str, Any] = {
     "domain": "telecom",
@@ -100,7 +99,7 @@ def check(options: Mapping[str, Any], *, seed: int = 0) -> Check:
     domain = read_domain(settings["domain"], settings["solo"], settings["python"], _data())
     total, facts = len(domain.tasks), [domain.version]
 
-    def problems_with(calls: Sequence[ToolCall] | None) -> tuple[str, ...]:
+    def problems_with(calls: Sequence[Mapping[str, Any]] | None) -> tuple[str, ...]:
         found = run_jobs(lambda task: _problem(engine, domain, task, calls), domain.tasks, AT_ONCE)
         return tuple(filter(None, found))
 
@@ -108,7 +107,7 @@ def check(options: Mapping[str, Any], *, seed: int = 0) -> Check:
         problems = problems_with(None)
         if domain.solo:
             facts.append(f"doing nothing solves {total - len(problems_with(()))} of {total}")
-            hand_over = ToolCall(name="transfer_to_human_agents", arguments={"summary": "-"})
+            hand_over = {"name": "transfer_to_human_agents", "arguments": {"summary": "-"}}
             facts.append(f"handing every ticket over solves {total - len(problems_with((hand_over,)))} of {total}")
     if unjudged := [task["id"] for task in domain.tasks if task["judged"]]:
         named = ", ".join(unjudged)
@@ -116,44 +115,29 @@ def check(options: Mapping[str, Any], *, seed: int = 0) -> Check:
     return Check(total - len(problems), total, problems, source=_data(), facts=tuple(facts))
 
 
-def _problem(engine: Workers, domain: Domain, task: Mapping[str, Any], calls: Sequence[ToolCall] | None) -> str:
-    """Why these calls do not solve a task, or ""; None: the calls of the known solution."""
-    name = task["id"]
+def _problem(
+    engine: Workers, domain: Domain, task: Mapping[str, Any], calls: Sequence[Mapping[str, Any]] | None
+) -> str:
+    """Why these calls do not solve a task, or ""; None: the calls and texts of the known solution."""
+    what = {"domain": domain.name, "solo": domain.solo, "task": task["id"]}
+    says: Sequence[str] = ()
     try:
-        with engine.lent() as worker:
-            plan = worker.ask("plan", domain=domain.name, solo=domain.solo, task=name)
-        if domain.solo:
+        with closing(Episode(engine)) as episode:
             if calls is None:
-                calls = [ToolCall(name=call["name"], arguments=call["arguments"]) for call in plan["calls"]]
-            parts = _play(engine, domain, name, calls)
-        else:
-            parts = _replay(engine, domain, name, plan)
+                plan = episode.begin("plan", **what)
+                # Without a customer, the agent makes all calls, and says nothing.
+                calls = [{**call, "by": "assistant"} for call in plan["calls"]] if domain.solo else plan["calls"]
+                says = () if domain.solo else plan["says"]
+            episode.begin("begin", **what)
+            for call in calls:
+                episode.ask("call", **call)
+            for text in says:
+                episode.ask("say", text=text)
+            parts: dict[str, float] = episode.ask("score")["parts"]
     except (DataError, InfrastructureError) as error:
-        return f"{name}: {error}"
+        return f"{task['id']}: {error}"
     missed = ", ".join(part for part, reward in parts.items() if reward < 1.0)
-    return f"{name}: its calls do not earn {missed}" if missed else ""
-
-
-def _play(engine: Workers, domain: Domain, name: str, calls: Sequence[ToolCall]) -> dict[str, float]:
-    """The parts of the reward after these calls on a ticket, made through the environment."""
-    with closing(Tau2Environment(engine, domain, len(calls) + 1, {})) as env:
-        env.reset(Task(id="check", text="", data={"task": name}))
-        for call in calls:
-            env.step(write_call(call))
-        parts: dict[str, float] = env.step("done()")[4]["parts"]
-    return parts
-
-
-def _replay(engine: Workers, domain: Domain, name: str, plan: Mapping[str, Any]) -> dict[str, float]:
-    """The parts of the reward after a plan with a customer: the engine gets the calls of both, and the texts."""
-    with closing(Episode(engine)) as episode:
-        episode.begin("begin", domain=domain.name, solo=False, task=name)
-        for call in plan["calls"]:
-            episode.ask("call", **call)
-        for text in plan["says"]:
-            episode.ask("say", text=text)
-        parts: dict[str, float] = episode.ask("score")["parts"]
-    return parts
+    return f"{task['id']}: its calls do not earn {missed}" if missed else ""
 
 
 def workers(python: str, timeout: float) -> Workers:
@@ -166,10 +150,7 @@ def workers(python: str, timeout: float) -> Workers:
 def read_domain(name: str, solo: bool, python: str, data: str) -> Domain:
     """Read a domain from the engine, once per process.
 
-    Raises:
-        ConfigError: the engine is not installed, or cannot be used.
-        DataError: the domain has no tasks.
-        InfrastructureError: the engine failed.
+    Raises a ConfigError if the engine cannot be used, an InfrastructureError if it failed, a DataError without tasks.
     """
     engine = workers(python, OPTIONS["timeout"])
     with closing(engine), engine.lent() as worker:
