@@ -4,7 +4,6 @@ import json
 import sys
 from collections import Counter
 from contextlib import closing
-from functools import partial
 
 import pytest
 from hypothesis import given, settings
@@ -18,6 +17,7 @@ from seasoned.lab.benchmarks.gaia2.env import Gaia2Environment
 from seasoned.lab.benchmarks.gaia2.families import FAMILIES
 from seasoned.lab.benchmarks.gaia2.scenario import make, text_of
 from seasoned.lab.benchmarks.gaia2.universe import WORKED, universe
+from seasoned.lab.benchmarks.worker import Episode
 from seasoned.llm.scripted import ScriptedModel
 from seasoned.types import Task
 
@@ -112,7 +112,7 @@ def test_a_scenario_that_is_nowhere():
 @pytest.fixture
 def real(are):
     """Our test tasks, and an environment over the real engine."""
-    env = Gaia2Environment(are, gaia2.text, 80, 20_000)
+    env = Gaia2Environment(Episode(are), gaia2.text, 80, 20_000)
     with closing(env):
         yield loaded().test, env
 
@@ -180,7 +180,7 @@ def test_the_worked_attempts_are_what_are_says(are):
     words = loaded()
     for worked in [*words.trajectories, *(failed for failed, _ in words.reflections), words.retried]:
         scenario = next(one for one in made if one.draft.task == worked.task.partition("\n")[0])
-        env = Gaia2Environment(are, lambda task, own=scenario: text_of(own), 80, 20_000)
+        env = Gaia2Environment(Episode(are), lambda task, own=scenario: text_of(own), 80, 20_000)
         with closing(env):
             assert env.reset(Task(id="w", text=""))[0] == worked.task
             for step in worked.steps:
@@ -192,8 +192,9 @@ def test_the_worked_attempts_are_what_are_says(are):
 @pytest.mark.engine
 def test_the_contract_holds_with_are(are):
     task = loaded().test[0]
-    make_env = partial(Gaia2Environment, are, gaia2.text, 80, 20_000)
-    check_environment(make_env, task, actions=scenarios()[task.id].solution)
+    check_environment(
+        lambda: Gaia2Environment(Episode(are), gaia2.text, 80, 20_000), task, actions=scenarios()[task.id].solution
+    )
 
 
 @pytest.mark.engine
@@ -205,7 +206,7 @@ def test_a_soft_judge_is_asked_through_this_process(are):
         asked.append(messages)
         return "[[success]] yes, they say the same"
 
-    env = Gaia2Environment(are, lambda task: text_of(scenario), 80, 20_000, judge=ScriptedModel(says))
+    env = Gaia2Environment(Episode(are), lambda task: text_of(scenario), 80, 20_000, judge=ScriptedModel(says))
     with closing(env):
         env.reset(Task(id="t", text=""))
         for action in scenario.solution:

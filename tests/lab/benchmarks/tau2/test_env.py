@@ -78,7 +78,7 @@ def test_a_worker_that_is_killed_is_replaced_and_nothing_is_lost(benchmark):
     env = benchmark.make_env(False)
     env.reset(benchmark.test[0])
     env.step('set_lamp({"on": true})')
-    os.kill(env._episode.pid, signal.SIGKILL)
+    os.kill(env.episode.pid, signal.SIGKILL)
     assert env.step("look()")[0] == "on: True"
     assert env.step("done()")[4]["success"] is True
 

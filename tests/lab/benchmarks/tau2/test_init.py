@@ -159,7 +159,7 @@ class TestTheRealEngine:
         with closing(telecom.make_env(False)) as env:
             env.reset(task)
             assert "is now OFF" in env.step("toggle_airplane_mode()")[0]
-            os.kill(env._episode.pid, signal.SIGKILL)
+            os.kill(env.episode.pid, signal.SIGKILL)
             assert "Airplane Mode: OFF" in env.step("check_network_status()")[0]
             assert env.step("nothing()")[4] == {"invalid": True}
 

@@ -41,7 +41,7 @@ from seasoned.lab.benchmarks.base import (
     find_place,
     read_toml,
 )
-from seasoned.lab.benchmarks.worker import AT_ONCE, Workers, engine_workers
+from seasoned.lab.benchmarks.worker import AT_ONCE, Episode, Workers, engine_workers
 from seasoned.protocols import Environment
 from seasoned.types import Task
 
@@ -73,7 +73,7 @@ def load(options: Mapping[str, Any], *, seed: int) -> Benchmark:
 
     def make_env(reveal: bool) -> Environment:
         del reveal
-        return AlfworldEnvironment(engine, settings["max_steps"], settings["notebook"], settings["focus"])
+        return AlfworldEnvironment(Episode(engine), settings["max_steps"], settings["notebook"], settings["focus"])
 
     return act_benchmark(
         "alfworld",
@@ -130,7 +130,7 @@ def _problem(engine: Workers, path: Path) -> str:
         game = read_game(path)
         if not game.solvable or not game.walkthrough:
             return f"{path} {'has no walkthrough' if game.solvable else 'says that it cannot be solved'}"
-        env = AlfworldEnvironment(engine, len(game.walkthrough))
+        env = AlfworldEnvironment(Episode(engine), len(game.walkthrough))
         with closing(env):
             env.reset(Task(id="check", text=game.text, data={"game": str(path)}))
             for number, command in enumerate(game.walkthrough, 1):

@@ -24,7 +24,7 @@ from seasoned.lab.benchmarks.alfworld.choices import (
     seen,
 )
 from seasoned.lab.benchmarks.alfworld.game import read_game
-from seasoned.lab.benchmarks.worker import Episode, Workers
+from seasoned.lab.benchmarks.worker import Episode
 from seasoned.types import Task
 
 OK = "OK."
@@ -62,21 +62,16 @@ class AlfworldEnvironment:
     with a line of a `Notebook`, and "choices" are its choices; `focus` is the notebook's.
     """
 
-    workers: Workers
+    episode: Episode
     max_steps: int
     notebook: bool = False
     focus: bool = False
     _book: Notebook = field(default_factory=Notebook, init=False)
-    _episode: Episode = field(init=False)
     _begun: bool = field(default=False, init=False)
     _moves: str = field(default="", init=False)
     _steps: int = field(default=0, init=False)
     _thoughts: int = field(default=0, init=False)
     _known: Known = field(default_factory=Known, init=False)
-
-    def __post_init__(self) -> None:
-        """Take no worker yet."""
-        self._episode = Episode(self.workers)
 
     def reset(self, task: Task, *, seed: int | None = None) -> tuple[str, dict[str, Any]]:
         """Begin a game: return the room and the task, and the info of `step` with tools.
@@ -87,7 +82,7 @@ class AlfworldEnvironment:
         self.close()
         path = Path(str(task.data.get("game", "")))
         self._moves = read_game(path).moves
-        observation = shown(self._episode.begin("load", game=str(path))["observation"])
+        observation = shown(self.episode.begin("load", game=str(path))["observation"])
         self._begun, self._steps, self._thoughts = True, 0, 0
         self._known, self._book = begin(observation), open_notebook(observation, self.focus)
         return observation, {**self._info(), **CALLS.info}
@@ -107,7 +102,7 @@ class AlfworldEnvironment:
             return self._result(OK, False)
         command = command_of(action)
         # A text that is too long counts as a step with an unknown command.
-        reply = self._episode.ask("step", command=self._in_its_words(command) if len(command) <= MAX_ACTION else "")
+        reply = self.episode.ask("step", command=self._in_its_words(command) if len(command) <= MAX_ACTION else "")
         self._steps += 1
         observation = shown(reply["observation"])
         self._known = after(self._known, command, observation)
@@ -117,7 +112,7 @@ class AlfworldEnvironment:
     def close(self) -> None:
         """End the game, if there is one, and release its worker. Calling it again does nothing."""
         self._begun = False
-        self._episode.close()
+        self.episode.close()
 
     def _result(self, observation: str, won: bool) -> tuple[str, float, bool, bool, dict[str, Any]]:
         truncated = not won and max(self._steps, self._thoughts) >= self.max_steps

@@ -32,7 +32,7 @@ from seasoned.lab.benchmarks.gaia2.env import TO_USER, Gaia2Environment
 from seasoned.lab.benchmarks.gaia2.families import FAMILIES
 from seasoned.lab.benchmarks.gaia2.scenario import DONE, Scenario, make, text_of
 from seasoned.lab.benchmarks.gaia2.universe import MOST
-from seasoned.lab.benchmarks.worker import AT_ONCE, Workers, engine_workers
+from seasoned.lab.benchmarks.worker import AT_ONCE, Episode, Workers, engine_workers
 from seasoned.protocols import LLM, Environment
 from seasoned.replies.calls import write_call
 from seasoned.types import Task, ToolCall
@@ -70,7 +70,7 @@ def load(options: Mapping[str, Any], *, seed: int) -> Benchmark:
 
     def with_models(reveal: bool, models: Mapping[str, LLM]) -> Environment:
         told, judge = reveal and settings["told"], models.get("judge")
-        return Gaia2Environment(engine, text, settings["max_steps"], settings["observation"], judge, told)
+        return Gaia2Environment(Episode(engine), text, settings["max_steps"], settings["observation"], judge, told)
 
     return act_benchmark(
         "gaia2",
@@ -194,7 +194,7 @@ def _judged(task: Task) -> bool:
 def _check_scenario(engine: Workers, task: Task) -> tuple[str, bool]:
     """Why a scenario's oracle fails, or ""; and whether an agent that does nothing fails."""
     try:
-        with closing(Gaia2Environment(engine, text, 10_000, OPTIONS["observation"], told=True)) as env:
+        with closing(Gaia2Environment(Episode(engine), text, 10_000, OPTIONS["observation"], told=True)) as env:
             env.reset(task)
             scenario = scenarios().get(task.id) if "file" not in task.data else None
             actions = list(scenario.solution) if scenario else [write_call(call) for call in env.oracle()]

@@ -76,7 +76,7 @@ def load(options: Mapping[str, Any], *, seed: int) -> Benchmark:
                 f"the domain {domain.name} needs a model that plays the customer: name it in the section [user] of a "
                 "recipe, such as -c user.model=gpt-4.1, or for `seasoned play` with --user gpt-4.1"
             )
-        return Tau2Environment(engine, domain, settings["max_steps"], models)
+        return Tau2Environment(Episode(engine), domain, settings["max_steps"], models)
 
     return act_benchmark(
         "tau2",

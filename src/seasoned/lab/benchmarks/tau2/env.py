@@ -11,12 +11,12 @@ from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from seasoned.errors import ContractError, InfrastructureError, ParseError, SeasonedError
-from seasoned.lab.benchmarks.worker import Episode, Workers
+from seasoned.lab.benchmarks.worker import Episode
 from seasoned.llm.tools import calling, chat_of, result, with_calls
 from seasoned.protocols import LLM
 from seasoned.replies.calls import check_call, read_call
@@ -59,7 +59,7 @@ class Customer:
     llm: LLM
     system: str
     tools: Sequence[Mapping[str, Any]]
-    use: Callable[[str, dict[str, Any]], str]
+    episode: Episode
     _heard: list[Message] = field(default_factory=list)
 
     def answer(self, message: str) -> tuple[str, bool]:
@@ -83,8 +83,11 @@ class Customer:
             ]
             self._heard.append(calling(reply.text, calls))
             for call in calls:
-                error = check_call(call, self.tools)
-                self._heard.append(result(call, error or self.use(call.name, call.arguments)))
+                said = check_call(call, self.tools)
+                if not said:
+                    asked = {"name": call.name, "arguments": call.arguments, "by": "user"}
+                    said = str(self.episode.ask("call", **asked)["content"])
+                self._heard.append(result(call, said))
         raise InfrastructureError("the simulated customer said nothing: its model gave no answer, or only called tools")
 
 
@@ -131,20 +134,15 @@ class Tau2Environment:
     on tickets alone, and perhaps one that judges sentences about the conversation (`judge`).
     """
 
-    workers: Workers
+    episode: Episode
     domain: Domain
     max_steps: int
     models: Mapping[str, LLM]
-    _episode: Episode = field(init=False)
     _who: Customer | None = field(default=None, init=False)
     _open: bool = field(default=False, init=False)
     _steps: int = field(default=0, init=False)
     _errors: int = field(default=0, init=False)
     _talk: list[tuple[str, str]] = field(default_factory=list, init=False)
-
-    def __post_init__(self) -> None:
-        """Take no worker yet."""
-        self._episode = Episode(self.workers)
 
     def reset(self, task: Task, *, seed: int | None = None) -> tuple[str, dict[str, Any]]:
         """Begin a task: return the ticket, or the customer's first message.
@@ -155,7 +153,7 @@ class Tau2Environment:
         self.close()
         self._steps, self._errors, self._talk, self._who = 0, 0, [], None
         solo = self.domain.solo
-        self._episode.begin("begin", domain=self.domain.name, solo=solo, task=str(task.data.get("task", "")))
+        self.episode.begin("begin", domain=self.domain.name, solo=solo, task=str(task.data.get("task", "")))
         self._open = True
         info = {"tools": list(self.domain.tools), "tool_choice": "required" if solo else "auto"}
         if solo:
@@ -163,7 +161,7 @@ class Tau2Environment:
         names = task.data.get("user_tools")
         tools = [each for each in self.domain.user_tools if names is None or each["name"] in (*names, *_ALWAYS)]
         system = f"{self.domain.guidelines}\n\n<scenario>\n{task.data.get('user', '')}\n</scenario>"
-        self._who = Customer(self.models["user"], system, tools, self._use)
+        self._who = Customer(self.models["user"], system, tools, self.episode)
         try:
             return f"The customer: {self._say(GREETING)[0]}", info
         except SeasonedError:
@@ -187,7 +185,7 @@ class Tau2Environment:
         elif call.name == DONE and self._who is None:
             observation, over = OVER, True
         else:
-            reply = self._episode.ask("call", name=call.name, arguments=call.arguments)
+            reply = self.episode.ask("call", name=call.name, arguments=call.arguments)
             observation, failed = str(reply["content"]), bool(reply["failed"])
             self._talk.append(("tool", observation))
         self._errors += failed
@@ -202,24 +200,20 @@ class Tau2Environment:
     def close(self) -> None:
         """End the task, if there is one, and release its worker. Calling it again does nothing."""
         self._open = False
-        self._episode.close()
-
-    def _use(self, name: str, arguments: dict[str, Any]) -> str:
-        """The result of a call by the customer."""
-        return str(self._episode.ask("call", name=name, arguments=arguments, by="user")["content"])
+        self.episode.close()
 
     def _say(self, text: str) -> tuple[str, bool]:
         """The customer's answer to a text of the agent, and whether it ends the conversation."""
         assert self._who is not None
-        self._episode.ask("say", text=text)
+        self.episode.ask("say", text=text)
         self._talk.append(("agent", text))
         answer, over = self._who.answer(text)
-        self._episode.ask("say", text=answer, by="user")
+        self.episode.ask("say", text=answer, by="user")
         self._talk.append(("customer", answer))
         return answer, over
 
     def _score(self, observation: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
-        reply = self._episode.ask("score")
+        reply = self.episode.ask("score")
         parts: dict[str, float] = {str(name): float(part) for name, part in reply["parts"].items()}
         if reply["assertions"] and "judge" in self.models:
             parts["NL_ASSERTION"] = judge(self.models["judge"], reply["assertions"], self._talk)
