@@ -44,38 +44,6 @@ LONGEST_WAIT = 120
 _JSON_TYPES = {"str": "string", "int": "integer", "float": "number", "bool": "boolean", "dict": "object"}
 
 
-class Clock:
-    """ARE's TimeManager without real time: only `add_offset` moves it."""
-
-    is_paused = False
-
-    def __init__(self, start: float) -> None:
-        self.start_time, self._passed = start, 0.0
-
-    def time(self) -> float:
-        """Seconds since the epoch, simulated."""
-        return self.start_time + self._passed
-
-    def time_passed(self) -> float:
-        """Simulated seconds since the scenario began."""
-        return self._passed
-
-    real_time_passed = time_passed
-
-    def add_offset(self, offset: float) -> None:
-        """Move the clock."""
-        self._passed += offset
-
-    def reset(self, start_time: float | None = None) -> None:
-        """Set the clock back to the beginning."""
-        self.start_time, self._passed = start_time or self.start_time, 0.0
-
-    def pause(self) -> None:
-        """Do nothing, because no real time passes."""
-
-    resume = pause
-
-
 class Talk:
     """Runs a function on a thread that can ask for a model's answer and wait for it."""
 
@@ -239,7 +207,11 @@ class Scenarios:
 
     def _environment(self, scenario: Any) -> Any:
         """ARE's environment; its event loop does not run, because this engine calls `tick`."""
-        self._clock = Clock(scenario.start_time or 0.0)
+        # Only `add_offset` moves ARE's clock: no real time passes, and a pause changes nothing.
+        self._clock = import_module("are.simulation.time_manager").TimeManager()
+        self._clock.real_time_passed = lambda: 0.0
+        self._clock.pause = self._clock.resume = lambda: None
+        self._clock.reset(scenario.start_time or 0.0)
         config = self._env_of.EnvironmentConfig(start_time=scenario.start_time, duration=scenario.duration)
         env = self._env_of.Environment(config=config, notification_system=self._notes.VerboseNotificationSystem())
         env.time_manager = self._clock
