@@ -67,7 +67,6 @@ class AlfworldEnvironment:
     notebook: bool = False
     focus: bool = False
     _book: Notebook = field(default_factory=Notebook, init=False)
-    _begun: bool = field(default=False, init=False)
     _moves: str = field(default="", init=False)
     _steps: int = field(default=0, init=False)
     _thoughts: int = field(default=0, init=False)
@@ -83,7 +82,7 @@ class AlfworldEnvironment:
         path = Path(str(task.data.get("game", "")))
         self._moves = read_game(path).moves
         observation = shown(self.episode.begin("load", game=str(path))["observation"])
-        self._begun, self._steps, self._thoughts = True, 0, 0
+        self._steps = self._thoughts = 0
         self._known, self._book = begin(observation), open_notebook(observation, self.focus)
         return observation, {**self._info(), **CALLS.info}
 
@@ -94,7 +93,7 @@ class AlfworldEnvironment:
         contents of each place. Raises a ContractError before `reset` and after the end, an InfrastructureError if the
         engine failed twice.
         """
-        if not self._begun:
+        if self.episode.pid is None:
             raise ContractError("step was called before reset or after the end of the game: call reset(task) first")
         action = CALLS.action(action)
         if _THOUGHT.match(action.strip()):
@@ -111,7 +110,6 @@ class AlfworldEnvironment:
 
     def close(self) -> None:
         """End the game, if there is one, and release its worker. Calling it again does nothing."""
-        self._begun = False
         self.episode.close()
 
     def _result(self, observation: str, won: bool) -> tuple[str, float, bool, bool, dict[str, Any]]:

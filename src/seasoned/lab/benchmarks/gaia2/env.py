@@ -37,7 +37,6 @@ class Gaia2Environment:
     most: int
     judge: LLM | None = None
     told: bool = False
-    _begun: bool = field(default=False, init=False)
     _steps: int = field(default=0, init=False)
     _last: str = field(default="", init=False)
 
@@ -48,7 +47,7 @@ class Gaia2Environment:
         """
         self.close()
         reply = self.episode.begin("load", scenario=self.read(task), soft=self.judge is not None)
-        self._begun, self._steps, self._last = True, 0, ""
+        self._steps, self._last = 0, ""
         return f"{reply['observation']}\n\n{reply['time']}", {"tools": reply["tools"]}
 
     def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
@@ -56,7 +55,7 @@ class Gaia2Environment:
 
         Raises a ContractError before `reset` and after the end, an InfrastructureError if the engine failed twice.
         """
-        if not self._begun:
+        if self.episode.pid is None:
             raise ContractError("step was called before reset or after the end of the scenario: call reset(task) first")
         text = action[:MAX_ACTION]
         call = read_call(text) or ToolCall(name=TO_USER, arguments={"content": text.strip()})
@@ -75,7 +74,6 @@ class Gaia2Environment:
 
     def close(self) -> None:
         """End the scenario, if there is one, and release its worker. Calling it again does nothing."""
-        self._begun = False
         self.episode.close()
 
     def _result(self, reply: dict[str, Any]) -> tuple[str, float, bool, bool, dict[str, Any]]:

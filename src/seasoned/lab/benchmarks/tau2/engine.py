@@ -9,13 +9,12 @@ language are returned, not judged; no model is called.
 
 from __future__ import annotations
 
-import contextlib
 import os
 import sys
 from collections.abc import Callable
 from functools import cached_property, partial
 from importlib import import_module
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import Distribution
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
@@ -37,12 +36,10 @@ BANKING = "banking_knowledge"
 def begin() -> dict[str, Callable[..., dict[str, Any]]]:
     """The engine's functions by request.
 
-    Raises:
-        ImportError: τ²-bench is not installed.
-        FileNotFoundError: the folder in TAU2_DATA_DIR has no domains.
+    Raises an ImportError without τ²-bench, a FileNotFoundError if the folder in TAU2_DATA_DIR has no domains.
     """
     global PACKAGES
-    PACKAGES = tuple(name for name in NAMES if _installed(name))[:1]
+    PACKAGES = tuple(name for name in NAMES if any(Distribution.discover(name=name)))[:1]
     _prepare()
     utils: Any = import_module("tau2.utils.utils")
     if folder := os.environ.get(DATA_VARIABLE):
@@ -52,12 +49,6 @@ def begin() -> dict[str, Callable[..., dict[str, Any]]]:
         import_module("tau2.utils").DATA_DIR = Path(folder)  # type: ignore[attr-defined]
     worlds = Worlds(Path(utils.DATA_DIR))
     return {do: getattr(worlds, do) for do in ("describe", "plan", "begin", "call", "say", "score")}
-
-
-def _installed(name: str) -> bool:
-    with contextlib.suppress(PackageNotFoundError):
-        return bool(version(name))
-    return False
 
 
 def _prepare() -> None:

@@ -139,7 +139,6 @@ class Tau2Environment:
     max_steps: int
     models: Mapping[str, LLM]
     _who: Customer | None = field(default=None, init=False)
-    _open: bool = field(default=False, init=False)
     _steps: int = field(default=0, init=False)
     _errors: int = field(default=0, init=False)
     _talk: list[tuple[str, str]] = field(default_factory=list, init=False)
@@ -150,11 +149,9 @@ class Tau2Environment:
         Raises a DataError if there is no such task, an InfrastructureError if the engine failed twice or the customer's
         model failed.
         """
-        self.close()
         self._steps, self._errors, self._talk, self._who = 0, 0, [], None
         solo = self.domain.solo
         self.episode.begin("begin", domain=self.domain.name, solo=solo, task=str(task.data.get("task", "")))
-        self._open = True
         info = {"tools": list(self.domain.tools), "tool_choice": "required" if solo else "auto"}
         if solo:
             return f"Ticket: {task.text}", info
@@ -174,7 +171,7 @@ class Tau2Environment:
         Raises a ContractError before `reset` and after the end, an InfrastructureError if the engine failed twice or
         the model of the customer or judge failed.
         """
-        if not self._open:
+        if self.episode.pid is None:
             raise ContractError("step was called before reset or after the end of the task: call reset(task) first")
         self._steps += 1
         call, over, failed = read_call(action), False, False
@@ -199,7 +196,6 @@ class Tau2Environment:
 
     def close(self) -> None:
         """End the task, if there is one, and release its worker. Calling it again does nothing."""
-        self._open = False
         self.episode.close()
 
     def _say(self, text: str) -> tuple[str, bool]:

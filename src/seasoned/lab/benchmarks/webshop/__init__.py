@@ -103,24 +103,24 @@ def _open(options: Mapping[str, Any], seed: int) -> tuple[Shop, tuple[Task, ...]
     check_choice(settings, "prices", ("mean", "drawn"))
     paths = find_data("webshop", settings["data"], (".json",))
     draw = random.Random(f"webshop-prices-{seed}") if settings["prices"] == "drawn" else None
-    people: Mapping[str, Any] | None = None
-    reviews: Sequence[Any] = ()
-    if paths:
-        files = find_files(paths)
+    files = find_files(paths) if paths else {}
+    if settings["goals"] == "human" and "human" not in files:
+        raise DataError(
+            f"benchmark.goals is human, which needs WebShop's file {FILES['human']}_ins.json beside the products"
+        )
+    if files:
         rows, attributes = read_json(files["products"], list), read_json(files["attributes"], dict)
-        reviews = read_json(files["reviews"], list) if "reviews" in files else ()
-        people = read_json(files["human"], dict) if "human" in files and settings["goals"] == "human" else None
         source = f"{files['products']}, {files['attributes'].name}"
     else:
         check_range(settings, "products", 2, MOST)
         rows, attributes = make_catalogue(settings["products"], seed)
         source = f"{settings['products']} generated products"
-    if settings["goals"] == "human" and people is None:
-        raise DataError(
-            f"benchmark.goals is human, which needs WebShop's file {FILES['human']}_ins.json beside the products"
-        )
+    reviews = read_json(files["reviews"], list) if "reviews" in files else ()
     products, left_out = read_products(rows, attributes, reviews, draw)
-    goals = synthetic_goals(products, attributes, draw) if people is None else human_goals(products, people, draw)
+    if settings["goals"] == "human":
+        goals = human_goals(products, read_json(files["human"], dict), draw)
+    else:
+        goals = synthetic_goals(products, attributes, draw)
     if not goals:
         raise DataError(f"there is no goal in {source}: no product has both an instruction and attributes")
     shop = Shop(products, make_search(products), settings["upstream_colors"])
