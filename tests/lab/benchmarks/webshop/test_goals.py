@@ -41,7 +41,9 @@ def test_a_goal_for_each_combination_of_options():
         {"color": "wine\xa0red", "size": "small"},
         {"color": "wine\xa0red", "size": "large"},
     ]
-    assert goals[3].text == "Find me mugs with color: wine red, and size: large, and price lower than 45.00 dollars"
+    assert (
+        goals[3].instruction == "Find me mugs with color: wine red, and size: large, and price lower than 45.00 dollars"
+    )
     assert {goal.limit for goal in goals} == {45.0}
 
 
@@ -74,7 +76,7 @@ def test_peoples_goals():
     ]
     goals = human_goals(SHOP, {"A1": rows, "A2": None})
     assert [goal.options for goal in goals] == [(("", "red"), ("", "small")), (("color", "red"),)]
-    assert goals[0].text == "i want a red mug, and price lower than 45.00 dollars"
+    assert goals[0].instruction == "i want a red mug, and price lower than 45.00 dollars"
 
 
 @pytest.mark.parametrize(
@@ -110,7 +112,7 @@ def test_a_task_holds_its_goal():
     (goal,) = synthetic_goals({"A2": CUP}, {"A2": ASKED})
     task = as_task(7, goal, "garden")
     assert (task.id, task.category) == ("webshop-7", "garden")
-    assert task.text == f"WebShop\nInstruction:\n{goal.text}\n[Search]"
+    assert task.text == f"WebShop\nInstruction:\n{goal.instruction}\n[Search]"
     assert goal_of(Task.model_validate_json(task.model_dump_json())) == goal
 
 

@@ -130,7 +130,7 @@ def test_whoever_takes_what_is_offered_ends_with_a_purchase(benchmark, seed):
     env = benchmark.make_env(True)
     for task in benchmark.test[:20]:
         env.reset(task)
-        info, over = env.step(f"search[{goal_of(task).text}]")[4], False
+        info, over = env.step(f"search[{goal_of(task).instruction}]")[4], False
         while not over:
             _, reward, over, cut, info = env.step(draw.choice(info["choices"]))
             assert not cut
@@ -142,7 +142,7 @@ def test_whoever_takes_what_is_offered_ends_with_a_purchase(benchmark, seed):
 def test_other_clicks_are_taken_as_well(benchmark):
     env = benchmark.make_env(True)
     env.reset(benchmark.train[0])
-    info = env.step(f"search[{goal_of(benchmark.train[0]).text}]")[4]
+    info = env.step(f"search[{goal_of(benchmark.train[0]).instruction}]")[4]
     info = env.step(info["choices"][0])[4]
     assert "click[Features]" not in info["choices"]
     info = env.step("click[Features]")[4]

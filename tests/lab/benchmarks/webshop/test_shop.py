@@ -297,7 +297,7 @@ def test_a_goal_with_such_brackets_can_be_won():
     env = ShopEnvironment(Shop({"BOOT1": BOOT}, make_search({"BOOT1": BOOT})), reveal=True)
     page, _ = env.reset(as_task(0, WALK, ""))
     assert "with non [slip with size: [eu: 4 [tall" in page
-    assert "[BOOT1]" in env.step(f"search[{WALK.text}]")[0]
+    assert "[BOOT1]" in env.step(f"search[{WALK.instruction}]")[0]
     env.step("click[BOOT1]")
     env.step("click[4 [tall]")
     assert env.step("click[Buy Now]")[1] == 1.0

@@ -136,8 +136,10 @@ def _open(options: Mapping[str, Any], seed: int) -> tuple[Shop, tuple[Task, ...]
 def _pages(shop: Shop, tasks: Sequence[Task]) -> str:
     """A sentence about the results page of a goal's product when searching for its whole instruction."""
     goals = [goal_of(task) for task in tasks]
-    results = {text: shop.search(text) for text in {goal.text for goal in goals}}
-    places = [results[goal.text].index(goal.asin) if goal.asin in results[goal.text] else TOP for goal in goals]
+    results = {text: shop.search(text) for text in {goal.instruction for goal in goals}}
+    places = [
+        results[goal.instruction].index(goal.asin) if goal.asin in results[goal.instruction] else TOP for goal in goals
+    ]
     on_pages = [place for place in places[:100] if place < TOP]
     return (
         f"searched for by its whole instruction, the product is on page 1 for {sum(p < PER_PAGE for p in on_pages)} of "

@@ -17,6 +17,8 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
+from pydantic import TypeAdapter, ValidationError
+
 from seasoned.errors import DataError, MissingExtraError
 from seasoned.lab.benchmarks.base import DATA, check_share, distinct, in_turns, middle_of
 from seasoned.lab.benchmarks.webshop.catalogue import Product, text_of, texts_of
@@ -48,10 +50,13 @@ class Goal:
     """
 
     asin: str
-    text: str
+    instruction: str
     attributes: tuple[str, ...]
     options: tuple[tuple[str, str], ...] = ()
     limit: float = NO_LIMIT
+
+
+_DATA = TypeAdapter(Goal)
 
 
 def synthetic_goals(
@@ -127,25 +132,17 @@ def numbered(goals: Sequence[Goal]) -> list[Goal]:
 
 def as_task(number: int, goal: Goal, section: str) -> Task:
     """The task of a goal; the id contains its number in WebShop's order."""
-    data = {
-        "asin": goal.asin,
-        "instruction": goal.text,
-        "attributes": list(goal.attributes),
-        "options": [list(pair) for pair in goal.options],
-        "limit": goal.limit,
-    }
-    return Task(id=f"webshop-{number}", text=start_page(goal.text).text, category=section, data=data)
+    data = _DATA.dump_python(goal, mode="json")
+    return Task(id=f"webshop-{number}", text=start_page(goal.instruction).text, category=section, data=data)
 
 
 def goal_of(task: Task) -> Goal:
     """The goal of a task; DataError if the task is not from WebShop."""
-    data = task.data
     try:
-        options = tuple((str(name), str(value)) for name, value in data["options"])
-        attributes = tuple(str(a) for a in data["attributes"])
-        return Goal(str(data["asin"]), str(data["instruction"]), attributes, options, float(data["limit"]))
-    except (KeyError, TypeError, ValueError) as e:
-        raise DataError(f"the task {task.id!r} is not a task of the benchmark webshop: it has no goal ({e!r})") from e
+        return _DATA.validate_python(task.data)
+    except ValidationError as e:
+        why = e.errors()[0]["msg"]
+        raise DataError(f"the task {task.id!r} is not a task of the benchmark webshop: it has no goal ({why})") from e
 
 
 def pools(tasks: Sequence[Task], seed: int, share: float) -> tuple[tuple[Task, ...], tuple[Task, ...]]:

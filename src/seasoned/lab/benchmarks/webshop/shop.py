@@ -134,7 +134,7 @@ class ShopEnvironment:
     def _show(self, visit: _Visit) -> pages.Page:
         """The shopper's current page."""
         if visit.results is None:
-            return pages.start_page(visit.goal.text)
+            return pages.start_page(visit.goal.instruction)
         if visit.product is None:
             return pages.results_page([self.shop.products[asin] for asin in visit.results], visit.page, visit.note)
         if visit.part:
