@@ -157,24 +157,21 @@ def workers(python: str, timeout: float) -> Workers:
 
 def find_root(given: str) -> Path:
     """The folder of the games: `given`, else $SEASONED_DATA/alfworld, else $ALFWORLD_DATA; else a DataError."""
-    root = find_place("alfworld", given)
-    if root is None and os.environ.get(OWN_VARIABLE):
-        root = Path(os.environ[OWN_VARIABLE]).expanduser()
-    if root is None:
-        raise DataError(
-            f"ALFWorld needs games: name the folder of its data (json_2.1.1) with benchmark.data, {OWN_VARIABLE} or "
-            f"{DATA_VARIABLE}/alfworld, or make some with `seasoned bench generate alfworld --games 60 --out DIR`"
-        )
-    if not root.is_dir():
-        raise DataError(f"the games of ALFWorld should be in {root}, but there is no such folder")
-    return root
+    if root := find_place("alfworld", given):
+        return root
+    if own := os.environ.get(OWN_VARIABLE):
+        return Path(own).expanduser()
+    raise DataError(
+        f"ALFWorld needs games: name the folder of its data (json_2.1.1) with benchmark.data, {OWN_VARIABLE} or "
+        f"{DATA_VARIABLE}/alfworld, or make some with `seasoned bench generate alfworld --games 60 --out DIR`"
+    )
 
 
 def game_files(root: Path) -> list[Path]:
     """The game files below a folder, in a fixed order; DataError if there are none."""
     files = sorted(root.rglob(FILE))
     if not files:
-        raise DataError(f"{root} should have files called {FILE} somewhere below it, but has none")
+        raise DataError(f"{root} should be a folder with files called {FILE} somewhere below it, but has none")
     return files
 
 
