@@ -17,7 +17,7 @@ from collections import Counter
 from datetime import timedelta
 
 from seasoned.lab.benchmarks.gaia2.scenario import Call, Draft, Family, Kind
-from seasoned.lab.benchmarks.gaia2.universe import STAMP, Row, Universe, begin_of
+from seasoned.lab.benchmarks.gaia2.universe import STAMP, WORDS, Row, Universe, begin_of
 
 
 def job(u: Universe, rng: random.Random) -> Draft:
@@ -158,21 +158,10 @@ def asker(u: Universe, rng: random.Random) -> Draft:
     return Draft(task, reads, answer=person.town, most=40)
 
 
-_MEALS = ("a barbecue", "a picnic", "a quiz night", "a film evening")
-_NEWS = (
-    *("I will be ten minutes late", "The meeting point is the fountain", "Please bring the blue folder"),
-    "We start at six",
-)
-_REPLIES = (
-    *("Let us do it on Saturday", "I like the idea very much", "Please ask me again in May"),
-    "I have to say no this time",
-)
-
-
 def mail_two(u: Universe, rng: random.Random) -> Draft:
     """Send one mail to two people, whose addresses are in the contacts."""
     people = rng.sample(u.people, 2)
-    meal = rng.choice(_MEALS)
+    meal = rng.choice(WORDS["meals"])
     subject, words = f"Invitation to {meal}", f"We have {meal} on Friday"
     task = (
         f'Send one email to {people[0].name} and {people[1].name} together, with the subject "{subject}" and the text '
@@ -185,7 +174,7 @@ def mail_two(u: Universe, rng: random.Random) -> Draft:
 
 def reply(u: Universe, rng: random.Random) -> Draft:
     """Reply to a mail."""
-    mail, words = rng.choice(u.questions), rng.choice(_REPLIES)
+    mail, words = rng.choice(u.questions), rng.choice(WORDS["replies"])
     task = f'Answer the email of {mail.person} about {mail.about} with "{words}".'
     reads = (Call("Emails__search_emails", {"query": mail.about}),)
     answer = {"email_id": mail.row["email_id"], "content": words}
@@ -234,7 +223,7 @@ def move_event(u: Universe, rng: random.Random) -> Draft:
 
 def chat(u: Universe, rng: random.Random) -> Draft:
     """Send a message in Chats, by the app's own id of a person."""
-    person, words = rng.choice(u.people), rng.choice(_NEWS)
+    person, words = rng.choice(u.people), rng.choice(WORDS["news"])
     task = f'Tell {person.name} in Chats: "{words}".'
     reads = (Call("Chats__lookup_user_id", {"user_name": person.name}),)
     message = {"user_id": person.chat, "content": words}
@@ -244,7 +233,7 @@ def chat(u: Universe, rng: random.Random) -> Draft:
 def group(u: Universe, rng: random.Random) -> Draft:
     """Create a group in Messages, by phone numbers."""
     people = rng.sample(u.people, 3)
-    title = f"{rng.choice(_MEALS)[2:].capitalize()} in {rng.choice(u.towns)}"
+    title = f"{rng.choice(WORDS['meals'])[2:].capitalize()} in {rng.choice(u.towns)}"
     names = f"{people[0].name}, {people[1].name} and {people[2].name}"
     task = f'Make a group in Messages with {names}, and call it "{title}".'
     reads = tuple(Call("Messages__lookup_user_id", {"user_name": person.name}) for person in people)

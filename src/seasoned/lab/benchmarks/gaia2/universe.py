@@ -25,7 +25,7 @@ WEEK_EVENTS = 13
 """Events of next week: more than a page of the calendar shows."""
 
 _LETTERS = "BCDFGHJKLMNPQRSTVWXZ"
-_WORDS = read_toml(DATA / "gaia2.toml")
+WORDS = read_toml(DATA / "gaia2.toml")
 
 Row = dict[str, Any]
 """A thing as a scenario's file describes it to ARE."""
@@ -131,17 +131,17 @@ def _id(rng: random.Random, number: int) -> str:
 
 def _names(kind: str, endings: str, number: int, each: int = 1) -> list[str]:
     """The names of one universe: its `each` stems of a kind, with all endings."""
-    stems = _WORDS[kind][(number - 1) * each : number * each]
-    return [stem + ending for stem in stems for ending in _WORDS[endings]]
+    stems = WORDS[kind][(number - 1) * each : number * each]
+    return [stem + ending for stem in stems for ending in WORDS[endings]]
 
 
 def _with_people(number: int, rng: random.Random) -> Universe:
     surnames = _names("people", "people_endings", number, 5)
     towns = tuple(_names("towns", "town_endings", number))
-    firms = tuple(f"{_WORDS['firms'][number - 1]} {ending}" for ending in _WORDS["firm_endings"])
+    firms = tuple(f"{WORDS['firms'][number - 1]} {ending}" for ending in WORDS["firm_endings"])
     rng.shuffle(surnames)
-    firsts = rng.sample(_WORDS["first_names"], PEOPLE + 1)
-    jobs = rng.sample(_WORDS["jobs"], PEOPLE)
+    firsts = rng.sample(WORDS["first_names"], PEOPLE + 1)
+    jobs = rng.sample(WORDS["jobs"], PEOPLE)
     people = [
         Person(
             id=_id(rng, number),
@@ -178,16 +178,16 @@ def _add_mails(world: Universe, rng: random.Random) -> None:
             amount, code = rng.randrange(30, 400), rng.randrange(1000, 9999)
             content = f"Dear {user.first},\nplease pay the amount of {amount} euros for invoice {code}."
             world.invoices.append(Told(from_firm(firm, f"Invoice {code}", content), firm, str(amount)))
-    for offer in rng.sample(_WORDS["offers"], 4):
+    for offer in rng.sample(WORDS["offers"], 4):
         firm = rng.choice(world.firms)
         content = f"Dear customer,\nhere comes our {offer}. Reply to nobody: this mailbox is not read."
         world.offers.append(Told(from_firm(firm, f"Our {offer}", content), firm))
-    for person, topic in zip(rng.sample(world.people, 8), _WORDS["topics"], strict=True):
+    for person, topic in zip(rng.sample(world.people, 8), WORDS["topics"], strict=True):
         content = f"Hi {user.first},\nwhat do you think about {topic}? Please let me know.\n{person.first}"
         id_, days = _id(rng, world.number), rng.randrange(1, 30)
         mail = row(person.email, user.email, f"About {topic}", content, id_, days)
         world.questions.append(Told(mail, topic, person=person.name))
-    for person, topic in zip(rng.sample(world.people, 6), _WORDS["references"], strict=True):
+    for person, topic in zip(rng.sample(world.people, 6), WORDS["references"], strict=True):
         secret = "".join(rng.choices(_LETTERS, k=2)) + str(rng.randrange(1000, 9999))
         content = f"Hi {person.first},\nthe reference for {topic} is {secret}. Best, {user.first}"
         id_, days = _id(rng, world.number), rng.randrange(3, 50)
@@ -198,7 +198,7 @@ def _add_mails(world: Universe, rng: random.Random) -> None:
 def _add_events(world: Universe, rng: random.Random) -> None:
     """Add events: next week is full, the weeks around it are not."""
     monday = (world.now + timedelta(days=7 - world.now.weekday())).replace(hour=0, minute=0)
-    titles = rng.sample(_WORDS["events"], len(_WORDS["events"]))
+    titles = rng.sample(WORDS["events"], len(WORDS["events"]))
     for place, title in enumerate(titles):
         day = place % 7 if place < WEEK_EVENTS else rng.choice([-5, -4, -3, 8, 9, 10, 11, 14, 15, 16])
         begin = monday + timedelta(days=day, hours=9 + 2 * (place // 7) + rng.randrange(2))
@@ -207,9 +207,9 @@ def _add_events(world: Universe, rng: random.Random) -> None:
             "title": title,
             "start_datetime": begin.timestamp(),
             "end_datetime": (begin + timedelta(minutes=rng.choice([30, 60, 90]))).timestamp(),
-            "tag": rng.choice(_WORDS["tags"]),
+            "tag": rng.choice(WORDS["tags"]),
             "description": None,
-            "location": f"{rng.choice(_WORDS['streets'])}, {rng.choice(world.towns)}",
+            "location": f"{rng.choice(WORDS['streets'])}, {rng.choice(world.towns)}",
             "attendees": [person.name for person in rng.sample(world.people, rng.choice([1, 2, 2, 3]))],
         }
         world.events.append(event)
@@ -224,7 +224,7 @@ def _add_flats(world: Universe, rng: random.Random) -> None:
         id_, rooms = _id(rng, world.number), rng.randrange(1, 5)
         zip_code, rate = f"{world.number:02d}{100 + place}", rates[place] / 10
         flat = {
-            "name": f"{town} {_WORDS['flats'][place % 6]} {place + 1}",
+            "name": f"{town} {WORDS['flats'][place % 6]} {place + 1}",
             "location": town,
             "zip_code": zip_code,
             "price": 50.0 * prices[place],
@@ -240,12 +240,12 @@ def _add_flats(world: Universe, rng: random.Random) -> None:
 
 
 def _add_goods(world: Universe, rng: random.Random) -> None:
-    maker = _WORDS["makers"][world.number - 1]
+    maker = WORDS["makers"][world.number - 1]
     available: list[tuple[str, Row]] = []
-    for good in rng.sample(_WORDS["products"], 12):
+    for good in rng.sample(WORDS["products"], 12):
         product, base, name = _id(rng, world.number), rng.randrange(8, 60), f"{maker} {good}"
         variants: dict[str, Row] = {}
-        for color in rng.sample(_WORDS["colors"], 3):
+        for color in rng.sample(WORDS["colors"], 3):
             price = base + rng.choice([0.5, 1.25, 2.0, 3.75, 4.9])
             id_, there = _id(rng, world.number), rng.random() < 0.85
             variants[id_] = {"price": price, "available": there, "item_id": id_, "options": {"color": color}}
@@ -313,24 +313,24 @@ def _add_talks(world: Universe, rng: random.Random) -> None:
         }
 
     people = rng.sample(world.people, 6)
-    for app, things in (("Chats", _WORDS["things"][:3]), ("Messages", _WORDS["things"][3:])):
-        places = rng.sample(_WORDS["places"], 3)
+    for app, things in (("Chats", WORDS["things"][:3]), ("Messages", WORDS["things"][3:])):
+        places = rng.sample(WORDS["places"], 3)
         for number, person in enumerate(people):
             about, fact = (things[number], places[number]) if number < 3 else ("", "")
-            words = rng.sample(_WORDS["small_talk"], 3)
+            words = rng.sample(WORDS["small_talk"], 3)
             said = [(rng.choice([person, world.user]), each) for each in words]
             if fact:
                 said.insert(rng.randrange(3), (person, f"By the way, the {about} is {fact}."))
             world.talks[app].append(Told(row(app, [person], person.name, said), about, fact, person.name))
-    for title in rng.sample(_WORDS["groups"], 2):
+    for title in rng.sample(WORDS["groups"], 2):
         members = rng.sample(world.people, 3)
-        said = [(rng.choice(members), words) for words in rng.sample(_WORDS["small_talk"], 3)]
+        said = [(rng.choice(members), words) for words in rng.sample(WORDS["small_talk"], 3)]
         world.talks["Chats"].append(Told(row("Chats", members, f"{title} {world.towns[0]}", said)))
 
 
 def _add_notes(world: Universe, rng: random.Random) -> None:
-    for folder, name, about, text in _WORDS["notes"]:
-        word, number = rng.choice(_WORDS["words"]), rng.randrange(1000, 99999)
+    for folder, name, about, text in WORDS["notes"]:
+        word, number = rng.choice(WORDS["words"]), rng.randrange(1000, 99999)
         letters = "".join(rng.choices(_LETTERS, k=2))
         content = text.format(word=word, number=number, letters=letters)
         # The fact is the word with the most digits, but not the year.
