@@ -6,11 +6,12 @@ holds: each episode has its own database; an exception of a tool becomes a resul
 
 from __future__ import annotations
 
+import asyncio
 import copy
 import json
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from functools import cached_property
 from importlib import import_module
 from importlib.util import find_spec
@@ -42,7 +43,7 @@ class Banking:
         as_tool: Any = import_module("tau2.environment.tool").as_tool
         agents: Any = import_module("inspect_evals.tau2.banking.tools")
         users: Any = import_module("inspect_evals.tau2.banking.user_tools")
-        self._calls: dict[str, dict[str, Callable[..., Any]]] = {}
+        self._calls: dict[str, dict[str, Callable[..., Coroutine[Any, Any, Any]]]] = {}
         self._schemas: dict[str, list[dict[str, Any]]] = {}
         for by, makers in (
             ("assistant", (*agents.all_banking_agent_tools, agents.banking_grep)),
@@ -98,7 +99,7 @@ class Banking:
         try:
             if tool is None:
                 raise ToolError(f"Tool {call.name!r} not found.")
-            content = str(_awaited(tool(**call.arguments)))
+            content = str(asyncio.run(tool(**call.arguments)))
         except Exception as raised:
             content, error = f"Error: {raised}", True
         return self._types.ToolMessage(id=call.id, role="tool", content=content, requestor=call.requestor, error=error)
@@ -135,17 +136,6 @@ class Banking:
             actual, expected = ({name: each.get(name) for name in action.compare_args} for each in (actual, expected))
         same: bool = import_module("inspect_evals.tau2.utils").deep_equal_unordered(actual, expected)
         return same
-
-
-def _awaited(value: Any) -> Any:
-    """The result of a tool; a coroutine must finish without waiting."""
-    if not hasattr(value, "send"):
-        return value
-    try:
-        value.send(None)
-    except StopIteration as stop:
-        return stop.value
-    raise ToolError("the tool waits for something that is not here")
 
 
 def _stand_in(stores: dict[Any, Any]) -> Path:
