@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from seasoned.lab.benchmarks.alfworld.choices import (
@@ -323,6 +323,7 @@ def test_one_that_is_where_it_belongs_is_not_the_one_to_look_for():
     assert where_next(ROOM, there, "mug", PLACES) == "mug: not seen yet, try desk 1, drawer 2, drawer 1"
 
 
+@settings(max_examples=40)
 @given(st.text(), st.lists(st.tuples(st.text(), st.text())), st.dictionaries(st.text(), st.integers(1)))
 def test_no_text_raises_where_things_were_seen(task, turns, places):
     where_next(task, steps(*turns), "mug", places)

@@ -128,7 +128,7 @@ json_values = st.recursive(
         ),
     )
 )
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=30)
 def test_any_file_gives_a_game_or_a_sentence(tmp_path, raw):
     path = tmp_path / "look_at_obj" / "game.tw-pddl"
     path.parent.mkdir(exist_ok=True)

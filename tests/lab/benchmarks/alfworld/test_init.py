@@ -4,6 +4,7 @@ import json
 import re
 import sys
 from collections import Counter
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,8 @@ from seasoned.lab.benchmarks import alfworld
 from seasoned.lab.benchmarks.alfworld import check, load, read_words, stand_in
 from seasoned.lab.benchmarks.alfworld.choices import NOTHING, after, begin, choices, noted
 from seasoned.lab.benchmarks.alfworld.env import command_of
-from seasoned.lab.benchmarks.alfworld.game import CATEGORIES, KINDS, read_game
+from seasoned.lab.benchmarks.alfworld.game import CATEGORIES, KINDS, category_of, read_game
+from seasoned.lab.benchmarks.alfworld.games import generate
 from seasoned.lab.benchmarks.worker import Workers
 
 NAMES = {category: kind for kind, category in KINDS.items()}
@@ -221,85 +223,79 @@ def test_check_names_a_game_that_kills_the_engine(engine, write_game, tmp_path, 
 
 @pytest.fixture(scope="module")
 def real(tmp_path_factory, engine_python):
-    """Three new games, of three categories, and the Python that has the engine."""
-    from seasoned.lab.benchmarks.alfworld.games import generate
-
+    """A new game of each type, which the engine has played to a win, as a benchmark with the real engine."""
     folder = tmp_path_factory.mktemp("games")
-    generate(3, 11, folder, python=engine_python)
-    return {"data": str(folder), "python": engine_python}
+    files = generate(6, 11, folder, python=engine_python)
+    assert {category_of(path) for path in files} == set(CATEGORIES)
+    return load({"data": str(folder), "python": engine_python}, seed=0)
+
+
+@pytest.fixture
+def copied(tmp_path):
+    """Copies a task's game, changed, and gives the copy's path."""
+
+    def copy(task, **change):
+        path = Path(task.data["game"])
+        elsewhere = tmp_path / path.parent.parent.name / f"changed-{'-'.join(change)}" / path.name
+        elsewhere.parent.mkdir(parents=True)
+        raw = json.loads(path.read_text(encoding="utf-8"))
+        elsewhere.write_text(json.dumps({**raw, **change}), encoding="utf-8")
+        return elsewhere, raw
+
+    return copy
 
 
 @pytest.mark.engine
 class TestOnTheEngine:
-    def test_every_walkthrough_wins(self, real):
-        found = check(real)
-        assert (found.good, found.total, found.problems) == (3, 3, ())
+    def test_the_check_plays_every_walkthrough(self, real, copied, engine_python, monkeypatch, tmp_path):
+        monkeypatch.setattr(alfworld, "AT_ONCE", 1)
+        task = min((*real.train, *real.test), key=lambda task: len(task.text))  # a step is slower in a larger room
+        _, raw = copied(task)
+        broken, _ = copied(task, pddl_problem=raw["pddl_problem"][:-900])
+        found = check({"data": str(tmp_path), "python": engine_python})
+        assert (found.good, found.total) == (1, 2)
+        assert str(broken) in found.problems[0]
 
     def test_the_contract(self, real):
-        loaded = load(real, seed=0)
-        task = min((*loaded.train, *loaded.test), key=lambda task: len(task.text))  # a step is slower in a larger room
+        task = min((*real.train, *real.test), key=lambda task: len(task.text))  # a step is slower in a larger room
         actions = read_game(Path(task.data["game"])).walkthrough
-        check_environment(
-            lambda: loaded.make_env(False), task, actions=[*actions[:-1], "inventory", "look", actions[-1]]
-        )
+        check_environment(lambda: real.make_env(False), task, actions=[*actions[:-1], "inventory", "look", actions[-1]])
 
     def test_texts_are_the_engines_and_walkthroughs_follow_from_what_is_read(self, real):
-        loaded = load(real, seed=0)
-        env = loaded.make_env(False)
-        for task in (*loaded.train, *loaded.test):
-            observation, info = env.reset(task)
-            assert observation == task.text
-            for command in read_game(Path(task.data["game"])).walkthrough:
-                assert command in info["choices"]
-                observation, reward, terminated, _, info = env.step(command)
-                assert "You arrive" not in observation
-            assert (reward, terminated, info["success"]) == (1.0, True, True)
-        env.close()
+        with closing(real.make_env(False)) as env:
+            for task in real.test:
+                observation, info = env.reset(task)
+                assert observation == task.text
+                for command in read_game(Path(task.data["game"])).walkthrough:
+                    assert command in info["choices"]
+                    observation, reward, terminated, _, info = env.step(command)
+                    assert "You arrive" not in observation
+                assert (reward, terminated, info["success"]) == (1.0, True, True)
 
-    def test_the_older_words_are_played_alike(self, real, tmp_path):
-        loaded = load(real, seed=0)
-        task = next(t for t in (*loaded.train, *loaded.test) if t.category == "put")
-        path = Path(task.data["game"])
-        raw = json.loads(path.read_text(encoding="utf-8"))
+    def test_the_older_words_are_played_alike(self, real, copied):
+        task = next(t for t in (*real.train, *real.test) if t.category == "put")
+        raw = json.loads(Path(task.data["game"]).read_text(encoding="utf-8"))
         old = raw["grammar"].replace("move {o} to {r}", "put {o} in/on {r}")
         old = old.replace("You arrive at {r.name}.", "You arrive at {lend.name}.")
         old = old.replace("You move the {o.name} to the {r.name}.", "You put the {o.name} in/on the {r.name}.")
         assert old.count("in/on") >= 2
-        elsewhere = tmp_path / path.parent.parent.name / "old" / path.name
-        elsewhere.parent.mkdir(parents=True)
-        elsewhere.write_text(json.dumps({**raw, "grammar": old}), encoding="utf-8")
+        elsewhere, _ = copied(task, grammar=old)
         said = []
-        for data in ({"game": str(path)}, {"game": str(elsewhere)}):
-            env = loaded.make_env(False)
-            first, _ = env.reset(task.model_copy(update={"data": data}))
-            said.append([first, *(env.step(command)[:3] for command in raw["walkthrough"])])
-            env.close()
+        with closing(real.make_env(False)) as env:
+            for data in (task.data, {"game": str(elsewhere)}):
+                first, _ = env.reset(task.model_copy(update={"data": data}))
+                said.append([first, *(env.step(command)[:3] for command in raw["walkthrough"])])
         assert said[0] == said[1]
 
-    def test_a_game_that_would_run_code_does_not(self, real, tmp_path):
-        loaded = load(real, seed=0)
-        path = Path(loaded.train[0].data["game"])
-        raw = json.loads(path.read_text(encoding="utf-8"))
-        proof = tmp_path / "proof"
-        evil = raw["grammar"].replace("{r.indefinite} {r.name or r.id}", f"{{open('{proof}', 'w')}}")
-        assert evil != raw["grammar"]
-        elsewhere = tmp_path / path.parent.parent.name / "evil" / path.name
-        elsewhere.parent.mkdir(parents=True)
-        elsewhere.write_text(json.dumps({**raw, "grammar": evil}), encoding="utf-8")
+    def test_a_game_that_would_run_code_does_not(self, real, copied, tmp_path):
+        task, proof = real.train[0], tmp_path / "proof"
+        grammar = json.loads(Path(task.data["game"]).read_text(encoding="utf-8"))["grammar"]
+        evil = grammar.replace("{r.indefinite} {r.name or r.id}", f"{{open('{proof}', 'w')}}")
+        assert evil != grammar
+        elsewhere, _ = copied(task, grammar=evil)
         with pytest.raises(DataError, match="is not an expression of a game"):
-            loaded.make_env(False).reset(loaded.train[0].model_copy(update={"data": {"game": str(elsewhere)}}))
+            real.make_env(False).reset(task.model_copy(update={"data": {"game": str(elsewhere)}}))
         assert not proof.exists()
-
-    def test_a_problem_that_is_broken(self, real, tmp_path):
-        loaded = load(real, seed=0)
-        path = Path(loaded.train[0].data["game"])
-        raw = json.loads(path.read_text(encoding="utf-8"))
-        elsewhere = tmp_path / path.parent.parent.name / "half" / path.name
-        elsewhere.parent.mkdir(parents=True)
-        elsewhere.write_text(json.dumps({**raw, "pddl_problem": raw["pddl_problem"][:-900]}), encoding="utf-8")
-        found = check({"data": str(tmp_path), "python": real["python"]})
-        assert (found.good, found.total) == (0, 1)
-        assert str(elsewhere) in found.problems[0]
 
 
 WORDS = read_words(False)

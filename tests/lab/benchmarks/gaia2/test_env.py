@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from seasoned.contracts import check_environment
 from seasoned.errors import ContractError, InfrastructureError
 from seasoned.lab.benchmarks.gaia2.env import Gaia2Environment, shortened
+from seasoned.lab.benchmarks.worker import Episode
 from seasoned.llm.scripted import ScriptedModel
 from seasoned.types import Task
 
@@ -20,7 +21,7 @@ def make(stand_in):
 
     def made(quirk="pass", max_steps=10, most=1000, judge=None, told=False, workers=None):
         pool = workers or stand_in(quirk)
-        envs.append(Gaia2Environment(pool, lambda task: task.text, max_steps, most, judge, told))
+        envs.append(Gaia2Environment(Episode(pool), lambda task: task.text, max_steps, most, judge, told))
         return envs[-1]
 
     yield made
@@ -55,9 +56,9 @@ def test_what_was_missed_is_told_where_it_is_wanted(make):
     assert env.step(TELL)[0] == "Over. The user is not content: no read"
 
 
-def test_the_contract(make):
-    env = make()
-    check_environment(lambda: make(workers=env.workers), TASK, actions=[READ, READ, TELL])
+def test_the_contract(make, stand_in):
+    pool = stand_in()
+    check_environment(lambda: make(workers=pool), TASK, actions=[READ, READ, TELL])
 
 
 def test_steps_run_out(make):
@@ -87,9 +88,9 @@ def test_a_worker_that_dies_once_is_replaced(make):
     env = make("os._exit(1) if do == 'step' and steps == 1 and ONCE else None")
     env.reset(TASK)
     env.step(READ)
-    pid = env._episode.pid
+    pid = env.episode.pid
     assert env.step(READ)[0] == "Read 2."
-    assert env._episode.pid != pid
+    assert env.episode.pid != pid
     assert env.step(TELL)[1] == 1.0
 
 
@@ -100,7 +101,7 @@ def test_a_worker_that_dies_again_is_an_infrastructure_error(make):
         env.step(READ)
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=20)
 @given(action=st.text() | st.text().map(lambda text: f"Notes__read({text})"))
 def test_any_action_is_a_step(make, action):
     env = make()

@@ -34,18 +34,16 @@ class World:
             "tools": [*TOOLS, *([DONE] if solo else [])],
             "user_tools": [] if solo else theirs,
             "guidelines": "You are a customer.",
-            "data": "",
+            "tasks": [self.task(n, "train" if n < 6 else "test") for n in range(10)],
         }
 
-    def tasks(self, domain, solo, splits):
-        def one(number, split):
-            kind = KINDS[number % 2]
-            return {
-                "id": f"[{kind}]fault_{number}", "ticket": "The lamp is dark.", "user": "You sit in the dark.",
-                "reason": f"It is dark, says {number}.", "judged": number == 3, "user_tools": None,
-                "calls": 1 + number % 2, "split": split,
-            }
-        return {"tasks": [one(n, "train" if n < 6 else "test") for n in range(10)], "splits": ["test", "train"]}
+    def task(self, number, split):
+        kind = KINDS[number % 2]
+        return {
+            "id": f"[{kind}]fault_{number}", "ticket": "The lamp is dark.", "user": "You sit in the dark.",
+            "reason": f"It is dark, says {number}.", "judged": number == 3, "user_tools": None,
+            "calls": 1 + number % 2, "split": split,
+        }
 
     def plan(self, domain, solo, task):
         return {"calls": [{"name": "set_lamp", "arguments": {"on": True}, "by": "assistant"}], "says": ["bright"]}
@@ -79,7 +77,7 @@ class World:
 def begin():
     world = World()
     return {
-        name: getattr(world, name) for name in ("describe", "tasks", "plan", "begin", "call", "say", "score")
+        name: getattr(world, name) for name in ("describe", "plan", "begin", "call", "say", "score")
     }
 """
 
@@ -93,9 +91,3 @@ def small(tmp_path, monkeypatch):
     tau2.read_domain.cache_clear()
     yield {"python": sys.executable, "timeout": 20.0}
     tau2.read_domain.cache_clear()
-
-
-@pytest.fixture
-def real(tau2_python):
-    """The options to load τ²-bench on the real engine; where it is not installed, the test is skipped."""
-    return {"python": tau2_python}

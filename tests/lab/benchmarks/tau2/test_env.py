@@ -2,6 +2,7 @@
 
 import os
 import signal
+from contextlib import closing
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -21,8 +22,9 @@ def benchmark(small):
 
 
 def played(env, task, *actions):
-    env.reset(task)
-    return [env.step(action) for action in actions]
+    with closing(env):
+        env.reset(task)
+        return [env.step(action) for action in actions]
 
 
 def test_it_keeps_the_contract(benchmark):
@@ -59,12 +61,12 @@ def test_what_cannot_be_done_is_told_and_cuts_the_work_off_at_last(benchmark):
 
 
 def test_steps_run_out(small):
-    env = load_benchmark("tau2", {**small, "max_steps": 2}).make_env(False)
-    _, last = played(env, load_benchmark("tau2", small).test[0], 'set_lamp({"on": true})', "look()")
+    benchmark = load_benchmark("tau2", {**small, "max_steps": 2})
+    _, last = played(benchmark.make_env(False), benchmark.test[0], 'set_lamp({"on": true})', "look()")
     assert (last[1], last[2], last[3], last[4]["success"]) == (0.0, False, True, False)
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.text(max_size=60), max_size=4))
 def test_whatever_an_action_holds_it_is_a_step(benchmark, actions):
     for observation, reward, *_ in played(benchmark.make_env(False), benchmark.test[0], *actions):
@@ -76,7 +78,7 @@ def test_a_worker_that_is_killed_is_replaced_and_nothing_is_lost(benchmark):
     env = benchmark.make_env(False)
     env.reset(benchmark.test[0])
     env.step('set_lamp({"on": true})')
-    os.kill(env._episode.pid, signal.SIGKILL)
+    os.kill(env.episode.pid, signal.SIGKILL)
     assert env.step("look()")[0] == "on: True"
     assert env.step("done()")[4]["success"] is True
 

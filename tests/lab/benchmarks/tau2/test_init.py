@@ -101,12 +101,27 @@ def test_the_check_solves_every_task_and_shows_that_less_does_not(small):
     assert spoken.facts[1].endswith("does not ask: [bulb_issue]fault_3")
 
 
+@pytest.fixture(scope="module")
+def real(tau2_python):
+    return {"python": tau2_python}
+
+
+@pytest.fixture(scope="module")
+def telecom(real):
+    return load(real, seed=0)
+
+
+@pytest.fixture(scope="module")
+def engine(real):
+    with closing(tau2.workers(real["python"], 60.0)) as engine:
+        yield engine
+
+
 @pytest.mark.engine
 class TestTheRealEngine:
     """The released engine: its splits, and tickets that are worked on through the environment."""
 
-    def test_the_splits_are_those_released(self, real):
-        telecom = load(real, seed=0)
+    def test_the_splits_are_those_released(self, real, telecom):
         assert (len(telecom.train), len(telecom.test)) == (74, 40)
         assert Counter(task.category for task in telecom.test[:6]) == {
             "mms_issue": 2,
@@ -123,42 +138,33 @@ class TestTheRealEngine:
         package = Path(real["python"]).parents[1]
         (tmp_path / "data").symlink_to(next(package.glob("lib/python*/site-packages/tau2/data")))
         monkeypatch.setenv("TAU2_DATA_DIR", str(tmp_path / "data"))
-        loaded = load(real, seed=0)
-        assert str(tmp_path) in loaded.source
-        with closing(loaded.make_env(False)) as env:
-            assert env.reset(loaded.test[0])[0].startswith("Ticket: ")
+        assert str(tmp_path) in load(real, seed=0).source
         monkeypatch.setenv("TAU2_DATA_DIR", str(tmp_path))
         with pytest.raises(ConfigError, match="no folder tau2/domains"):
             load(real, seed=0)
 
-    def test_it_keeps_the_contract(self, real):
-        loaded = load(real, seed=0)
-        check_environment(lambda: loaded.make_env(True), loaded.train[0])
+    def test_it_keeps_the_contract(self, telecom):
+        check_environment(lambda: telecom.make_env(True), telecom.train[0])
 
-    def test_a_ticket_of_each_family_is_solved_by_what_solves_it_and_by_nothing_less(self, real):
+    def test_a_ticket_of_each_family_is_solved_by_what_solves_it_and_by_nothing_less(self, real, engine):
         domain = tau2.read_domain("telecom", True, real["python"], "")
-        engine = tau2.workers(real["python"], 60.0)
         short = sorted(domain.tasks, key=lambda task: task["calls"])
-        with closing(engine):
-            for kind in ("service_issue", "mobile_data_issue", "mms_issue"):
-                task = next(one for one in short if kind in one["id"])
-                assert tau2._problem(engine, domain, task, None) == ""
-                assert "do not earn" in tau2._problem(engine, domain, task, ())
+        for kind in ("service_issue", "mobile_data_issue", "mms_issue"):
+            task = next(one for one in short if kind in one["id"])
+            assert tau2._problem(engine, domain, task, None) == ""
+            assert "do not earn" in tau2._problem(engine, domain, task, ())
 
-    def test_a_worker_killed_in_an_episode_loses_nothing(self, real):
-        loaded = load(real, seed=0)
-        task = next(one for one in loaded.test if "airplane_mode_on.overdue" in one.id)
-        with closing(loaded.make_env(False)) as env:
+    def test_a_worker_killed_in_an_episode_loses_nothing(self, telecom):
+        task = next(one for one in telecom.test if "airplane_mode_on.overdue" in one.id)
+        with closing(telecom.make_env(False)) as env:
             env.reset(task)
             assert "is now OFF" in env.step("toggle_airplane_mode()")[0]
-            os.kill(env._episode.pid, signal.SIGKILL)
+            os.kill(env.episode.pid, signal.SIGKILL)
             assert "Airplane Mode: OFF" in env.step("check_network_status()")[0]
             assert env.step("nothing()")[4] == {"invalid": True}
 
     @pytest.mark.parametrize("domain", ["airline", "banking_knowledge"])
-    def test_other_domains_are_solved_by_what_solves_them(self, real, domain):
+    def test_other_domains_are_solved_by_what_solves_them(self, real, engine, domain):
         told = tau2.read_domain(domain, False, real["python"], "")
-        engine = tau2.workers(real["python"], 60.0)
-        with closing(engine):
-            assert [tau2._problem(engine, told, task, None) for task in told.tasks[:2]] == ["", ""]
+        assert [tau2._problem(engine, told, task, None) for task in told.tasks[:2]] == ["", ""]
         assert json.dumps(told.user_tools) == "[]" if domain == "airline" else len(told.user_tools) == 6

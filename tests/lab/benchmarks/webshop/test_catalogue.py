@@ -183,7 +183,7 @@ def test_reviews_come_with_their_product():
     assert (product.rating, product.reviews) == ("4.5", ("5: Good.",))
 
 
-@settings(max_examples=50)
+@settings(max_examples=30)
 @given(st.dictionaries(st.sampled_from(sorted(ROW)), JSON), JSON, st.lists(JSON, max_size=2))
 def test_any_row_gives_a_product_or_none(changes, known, reviews):
     products, left_out = read_products([ROW | changes], {"A000000001": known}, reviews)

@@ -96,7 +96,7 @@ def test_on_which_page_a_goals_product_is(before, first, five):
 
 def test_the_check_is_of_the_seeds_shop(monkeypatch):
     played = []
-    monkeypatch.setattr(webshop, "_won", lambda env, task, shop: played.append(task.text) or True)
+    monkeypatch.setattr(webshop, "_won", lambda task, shop: played.append(task.text) or True)
     for seed in (0, 1):
         webshop.check(SMALL, seed=seed)
         shop = webshop.load(SMALL, seed=seed)

@@ -2,7 +2,7 @@ import random
 import re
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from seasoned.lab.benchmarks.webshop import load
@@ -92,6 +92,7 @@ def test_attributes_are_never_shown():
     assert not any("secret attribute" in page.text for page in pages)
 
 
+@settings(max_examples=30)
 @given(st.dictionaries(st.text(min_size=1, max_size=5), st.lists(st.text(min_size=1, max_size=8)).map(tuple)))
 def test_what_can_be_clicked_stands_in_brackets(options):
     page = item_page(Product("A1", "T", 1.0, "$1.00", options=options), {})
@@ -123,13 +124,13 @@ def test_one_option_after_the_other_then_buying():
     assert leading_on(item_page(PLAIN[0], {}).clicks, PLAIN[0], {}) == [BUY]
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(2))
 def test_whoever_takes_what_is_offered_ends_with_a_purchase(benchmark, seed):
     draw = random.Random(seed)
     env = benchmark.make_env(True)
     for task in benchmark.test[:20]:
         env.reset(task)
-        info, over = env.step(f"search[{goal_of(task).text}]")[4], False
+        info, over = env.step(f"search[{goal_of(task).instruction}]")[4], False
         while not over:
             _, reward, over, cut, info = env.step(draw.choice(info["choices"]))
             assert not cut
@@ -141,7 +142,7 @@ def test_whoever_takes_what_is_offered_ends_with_a_purchase(benchmark, seed):
 def test_other_clicks_are_taken_as_well(benchmark):
     env = benchmark.make_env(True)
     env.reset(benchmark.train[0])
-    info = env.step(f"search[{goal_of(benchmark.train[0]).text}]")[4]
+    info = env.step(f"search[{goal_of(benchmark.train[0]).instruction}]")[4]
     info = env.step(info["choices"][0])[4]
     assert "click[Features]" not in info["choices"]
     info = env.step("click[Features]")[4]

@@ -1,5 +1,5 @@
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from seasoned.agents.react import React
@@ -297,7 +297,7 @@ def test_a_goal_with_such_brackets_can_be_won():
     env = ShopEnvironment(Shop({"BOOT1": BOOT}, make_search({"BOOT1": BOOT})), reveal=True)
     page, _ = env.reset(as_task(0, WALK, ""))
     assert "with non [slip with size: [eu: 4 [tall" in page
-    assert "[BOOT1]" in env.step(f"search[{WALK.text}]")[0]
+    assert "[BOOT1]" in env.step(f"search[{WALK.instruction}]")[0]
     env.step("click[BOOT1]")
     env.step("click[4 [tall]")
     assert env.step("click[Buy Now]")[1] == 1.0
@@ -369,6 +369,7 @@ ACTIONS = st.one_of(
 )
 
 
+@settings(max_examples=50)
 @given(st.lists(ACTIONS, max_size=20))
 def test_any_actions_keep_to_the_rules(actions):
     env = make()

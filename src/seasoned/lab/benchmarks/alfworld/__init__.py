@@ -27,7 +27,7 @@ from seasoned.jobs import run_jobs
 from seasoned.lab.benchmarks.act import Words, act_benchmark, recorded_words
 from seasoned.lab.benchmarks.alfworld.choices import NOTHING, noted, sightings, where_next
 from seasoned.lab.benchmarks.alfworld.env import CALLS, AlfworldEnvironment
-from seasoned.lab.benchmarks.alfworld.game import CATEGORIES, FILE, goal_of, read_game
+from seasoned.lab.benchmarks.alfworld.game import CATEGORIES, FILE, ROOM, goal_of, read_game
 from seasoned.lab.benchmarks.base import (
     DATA_VARIABLE,
     PROMPTS,
@@ -41,7 +41,7 @@ from seasoned.lab.benchmarks.base import (
     find_place,
     read_toml,
 )
-from seasoned.lab.benchmarks.worker import AT_ONCE, Workers, engine_workers
+from seasoned.lab.benchmarks.worker import AT_ONCE, Episode, Workers, engine_workers
 from seasoned.protocols import Environment
 from seasoned.types import Task
 
@@ -73,7 +73,7 @@ def load(options: Mapping[str, Any], *, seed: int) -> Benchmark:
 
     def make_env(reveal: bool) -> Environment:
         del reveal
-        return AlfworldEnvironment(engine, settings["max_steps"], settings["notebook"], settings["focus"])
+        return AlfworldEnvironment(Episode(engine), settings["max_steps"], settings["notebook"], settings["focus"])
 
     return act_benchmark(
         "alfworld",
@@ -99,11 +99,11 @@ def _settings(options: Mapping[str, Any]) -> dict[str, Any]:
 def stand_in(options: Mapping[str, Any], count: int) -> Benchmark:
     """The benchmark without games and engine, with `count` tasks in each pool, to estimate the cost of a run."""
     settings = _settings(options)
-    room = "You are in the middle of a room. Looking quickly around you, you see nothing.\nYour task is to: "
+    room = f"{ROOM}nothing.\nYour task is to: "
 
     def tasks(pool: str) -> tuple[Task, ...]:
-        kinds = cycle(CATEGORIES)
-        return tuple(Task(id=f"{pool}-{n}", text=f"{room}{pool} {n}.", category=next(kinds)) for n in range(count))
+        kinds = zip(range(count), cycle(CATEGORIES), strict=False)
+        return tuple(Task(id=f"{pool}-{n}", text=f"{room}{pool} {n}.", category=kind) for n, kind in kinds)
 
     def make_env(reveal: bool) -> Environment:
         raise DataError("a stand-in for ALFWorld has no games to play")
@@ -130,7 +130,7 @@ def _problem(engine: Workers, path: Path) -> str:
         game = read_game(path)
         if not game.solvable or not game.walkthrough:
             return f"{path} {'has no walkthrough' if game.solvable else 'says that it cannot be solved'}"
-        env = AlfworldEnvironment(engine, len(game.walkthrough))
+        env = AlfworldEnvironment(Episode(engine), len(game.walkthrough))
         with closing(env):
             env.reset(Task(id="check", text=game.text, data={"game": str(path)}))
             for number, command in enumerate(game.walkthrough, 1):
@@ -157,24 +157,21 @@ def workers(python: str, timeout: float) -> Workers:
 
 def find_root(given: str) -> Path:
     """The folder of the games: `given`, else $SEASONED_DATA/alfworld, else $ALFWORLD_DATA; else a DataError."""
-    root = find_place("alfworld", given)
-    if root is None and os.environ.get(OWN_VARIABLE):
-        root = Path(os.environ[OWN_VARIABLE]).expanduser()
-    if root is None:
-        raise DataError(
-            f"ALFWorld needs games: name the folder of its data (json_2.1.1) with benchmark.data, {OWN_VARIABLE} or "
-            f"{DATA_VARIABLE}/alfworld, or make some with `seasoned bench generate alfworld --games 60 --out DIR`"
-        )
-    if not root.is_dir():
-        raise DataError(f"the games of ALFWorld should be in {root}, but there is no such folder")
-    return root
+    if root := find_place("alfworld", given):
+        return root
+    if own := os.environ.get(OWN_VARIABLE):
+        return Path(own).expanduser()
+    raise DataError(
+        f"ALFWorld needs games: name the folder of its data (json_2.1.1) with benchmark.data, {OWN_VARIABLE} or "
+        f"{DATA_VARIABLE}/alfworld, or make some with `seasoned bench generate alfworld --games 60 --out DIR`"
+    )
 
 
 def game_files(root: Path) -> list[Path]:
     """The game files below a folder, in a fixed order; DataError if there are none."""
     files = sorted(root.rglob(FILE))
     if not files:
-        raise DataError(f"{root} should have files called {FILE} somewhere below it, but has none")
+        raise DataError(f"{root} should be a folder with files called {FILE} somewhere below it, but has none")
     return files
 
 
@@ -183,7 +180,6 @@ def _tasks(root: Path, groups: Sequence[str]) -> tuple[list[Task], str]:
     tasks: dict[str, Task] = {}
     left_out, broken = 0, []
     for path in game_files(root):
-        inside = path.relative_to(root).parts
         try:
             game = None if _left_out(path, root) else read_game(path)
         except DataError as error:
@@ -192,11 +188,8 @@ def _tasks(root: Path, groups: Sequence[str]) -> tuple[list[Task], str]:
         if game is None or not game.solvable:
             left_out += 1
             continue
-        data = {
-            "game": str(path.resolve()),
-            "goal": game.goal,
-            "group": next((part for part in inside if part in groups), ""),
-        }
+        group = next((part for part in path.relative_to(root).parts if part in groups), "")
+        data = {"game": str(path.resolve()), "goal": game.goal, "group": group}
         task_id = f"alfworld-{game.category}-{game.digest[:10]}"
         tasks.setdefault(game.digest, Task(id=task_id, text=game.text, category=game.category, data=data))
     if broken and not tasks:
@@ -211,23 +204,19 @@ def _tasks(root: Path, groups: Sequence[str]) -> tuple[list[Task], str]:
 def _pools(tasks: Sequence[Task], options: Mapping[str, Any], seed: int) -> tuple[tuple[Task, ...], tuple[Task, ...]]:
     """Training and test tasks, by the names of folders; without these folders, every category is split."""
     splits = (options["train_split"], options["test_split"])
-    groups = {task.data["group"] for task in tasks} - {""}
-    if len(groups) == 1 and len(set(splits)) == 2:
-        missing = next(group for group in splits if group not in groups)
+    by_group = {group: [task for task in tasks if task.data["group"] == group] for group in splits}
+    missing = [group for group, games in by_group.items() if not games]
+    if len(missing) == 1 and len(by_group) == 2:
+        (found,) = by_group.keys() - set(missing)
+        raise ConfigError(f"there are games of {found}, but none of {missing[0]}: set the other split of the benchmark")
+    if not any(by_group.values()) and splits != (OPTIONS["train_split"], OPTIONS["test_split"]):
         raise ConfigError(
-            f"there are games of {groups.pop()}, but none of {missing}: set the other split of the benchmark"
+            f"no folder is called {' or '.join(sorted(by_group))}: leave both out to split every category"
         )
-    if not groups and splits != (OPTIONS["train_split"], OPTIONS["test_split"]):
-        raise ConfigError(
-            f"no folder is called {' or '.join(sorted(set(splits)))}: leave both out to split every category"
-        )
-    if len(groups) == 2:
-        test = [task for task in tasks if task.data["group"] == splits[1]]
-        train = [task for task in tasks if task.data["group"] == splits[0]]
+    if len(by_group) == 2 and not missing:
+        train, test = by_group.values()
     else:
-        train, test = _halves(
-            [task for task in tasks if task.data["group"] or not groups], options["train_share"], seed
-        )
+        train, test = _halves(by_group[splits[0]] or tasks, options["train_share"], seed)
     test_texts = {task.text for task in test}
     train = [task for task in train if task.text not in test_texts]
     if not train or not test:
@@ -241,9 +230,9 @@ def _halves(tasks: Sequence[Task], share: float, seed: int) -> tuple[list[Task],
     check_share(share)
     train: list[Task] = []
     test: list[Task] = []
-    due = 0.0
+    order, due = balanced(tasks, f"alfworld-{seed}", CATEGORIES), 0.0
     for category in CATEGORIES:
-        group = [task for task in balanced(tasks, f"alfworld-{seed}", CATEGORIES) if task.category == category]
+        group = [task for task in order if task.category == category]
         due += len(group) * share
         middle = int(due + 1e-9)
         due -= middle

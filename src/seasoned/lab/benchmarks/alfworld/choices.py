@@ -23,15 +23,16 @@ LAMPS = ("desklamp", "floorlamp")
 NOTHING = "Nothing happens."
 
 _NAME = r"[a-z][\w-]{0,40}(?: \d{1,4})?"
-_ROOM = re.compile(r"you see (?P<list>[^.]{0,20000})\.", re.IGNORECASE)
-_LISTED = re.compile(rf"(?:On|In) the (?P<place>{_NAME}), you see (?P<list>[^.]{{0,20000}})\.", re.IGNORECASE)
-_OPEN = re.compile(rf"The (?P<place>{_NAME}) is open\. In it, you see (?P<list>[^.]{{0,20000}})\.", re.IGNORECASE)
-_CLOSED = re.compile(rf"The (?P<place>{_NAME}) is closed\.|You close the (?P<shut>{_NAME})\.", re.IGNORECASE)
-_TAKEN = re.compile(rf"You pick up the (?P<thing>{_NAME}) from the (?P<place>{_NAME})\.", re.IGNORECASE)
-_MOVED = re.compile(rf"You move the (?P<thing>{_NAME}) to the (?P<place>{_NAME})\.", re.IGNORECASE)
-_TREATED = re.compile(rf"You (?P<how>heat|cool|clean) the (?P<thing>{_NAME}) using the ", re.IGNORECASE)
+_LIST = r"you see (?P<list>[^.]{0,20000})\."
+_ROOM = re.compile(_LIST)
+_LISTED = re.compile(rf"(?:on|in) the (?P<place>{_NAME}), {_LIST}")
+_OPEN = re.compile(rf"the (?P<place>{_NAME}) is open\. in it, {_LIST}")
+_CLOSED = re.compile(rf"the (?P<place>{_NAME}) is closed\.|you close the (?P<shut>{_NAME})\.")
+_TAKEN = re.compile(rf"you pick up the ({_NAME}) from the ({_NAME})\.")
+_MOVED = re.compile(rf"you move the ({_NAME}) to the ({_NAME})\.")
+_TREATED = re.compile(rf"you (heat|cool|clean) the ({_NAME}) using the ")
 _GOING = re.compile(rf"go to (?P<place>{_NAME})")
-_ITEM = re.compile(rf"\ban? (?P<name>{_NAME})", re.IGNORECASE)
+_ITEM = re.compile(rf"\ban? ({_NAME})")
 
 
 @dataclass(frozen=True)
@@ -57,7 +58,7 @@ class Known:
 
 def begin(observation: str) -> Known:
     """The knowledge from the first observation: the places of the room, in its order."""
-    room = _ROOM.search(observation)
+    room = _ROOM.search(observation.lower())
     return Known(places=_items(room["list"]) if room else ())
 
 
@@ -67,19 +68,19 @@ def after(known: Known, command: str, observation: str) -> Known:
         return _refused(known, command)
     if going := _GOING.fullmatch(command):
         known = replace(known, at=going["place"])
-    if taken := _TAKEN.search(observation):
-        place, thing = taken["place"].lower(), taken["thing"].lower()
+    text = observation.lower()
+    if taken := _TAKEN.search(text):
+        thing, place = taken.groups()
         rest = tuple(other for other in known.seen.get(place) or () if other != thing)
         return replace(known, held=thing, seen={**known.seen, place: rest})
-    if moved := _MOVED.search(observation):
-        place, thing = moved["place"].lower(), moved["thing"].lower()
+    if moved := _MOVED.search(text):
+        thing, place = moved.groups()
         contents = tuple(dict.fromkeys((*(known.seen.get(place) or ()), thing)))
         return replace(known, held="", seen={**known.seen, place: contents})
-    if treated := _TREATED.search(observation):
-        how, thing = treated["how"].lower(), treated["thing"].lower()
-        kept = known.treated - {(UNDONE_BY.get(how, ""), thing)}
-        return replace(known, treated=kept | {(how, thing)})
-    return _looked(known, observation)
+    if treated := _TREATED.search(text):
+        how, thing = treated.groups()
+        return replace(known, treated=known.treated - {(UNDONE_BY.get(how, ""), thing)} | {(how, thing)})
+    return _looked(known, text)
 
 
 def _refused(known: Known, command: str) -> Known:
@@ -94,27 +95,27 @@ def _refused(known: Known, command: str) -> Known:
     return replace(known, spots=(*(spot for spot in known.spots if not spot & together), together))
 
 
-def _looked(known: Known, observation: str) -> Known:
+def _looked(known: Known, text: str) -> Known:
     """The knowledge after an observation of a place's contents, or that it is closed."""
-    if match := _CLOSED.search(observation):
-        place = (match["place"] or match["shut"]).lower()
+    if match := _CLOSED.search(text):
+        place = match["place"] or match["shut"]
         # A closed place keeps its known contents.
         seen = {**known.seen, place: known.seen.get(place)}
         return replace(known, seen=seen, shut=known.shut | {place}, opened=known.opened - {place})
-    if match := _OPEN.search(observation):
-        place = match["place"].lower()
+    if match := _OPEN.search(text):
+        place = match["place"]
         seen = {**known.seen, place: _items(match["list"])}
         return replace(known, seen=seen, shut=known.shut - {place}, opened=known.opened | {place})
-    if match := _LISTED.search(observation):
-        return replace(known, seen={**known.seen, match["place"].lower(): _items(match["list"])})
+    if match := _LISTED.search(text):
+        return replace(known, seen={**known.seen, match["place"]: _items(match["list"])})
     return known
 
 
 def choices(known: Known) -> list[str]:
     """The possible commands: first actions at the current spot, then places to go to."""
     reach = _reach(known)
-    ordered = [place for place in (known.at, *known.places) if place in reach]
-    commands = [command for place in dict.fromkeys(ordered) for command in _commands_at(known, place)]
+    here = dict.fromkeys(place for place in (known.at, *known.places) if place in reach)
+    commands = [command for place in here for command in _commands_at(known, place)]
     commands += [f"go to {place}" for place in known.places if place not in reach]
     return [command for command in commands if command not in known.refused]
 
@@ -158,7 +159,7 @@ def kind_of(name: str) -> str:
 
 
 def _items(text: str) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(item["name"].lower() for item in _ITEM.finditer(text)))
+    return tuple(dict.fromkeys(_ITEM.findall(text)))
 
 
 _GOAL = re.compile(r"Your task is to: (?P<goal>[^\n]{1,400})")
@@ -190,33 +191,27 @@ class Notebook:
 
     def choices(self, commands: Sequence[str]) -> list[str]:
         """The commands that go to no visited place and, with `focus`, serve the task; all commands if none is left."""
-        fresh = [c for c in commands if not (c.startswith("go to ") and c.removeprefix("go to ") in self.visited)]
-        if self.focus:
-            fresh = [command for command in fresh if self._fits(command)]
+        again = {f"go to {place}" for place in self.visited}
+        fresh = [c for c in commands if c not in again and (self._fits(c) or not self.focus)]
         return fresh or list(commands)
 
     def line(self, known: Known) -> str:
         """One line with the goal, the held object, and the seen things that the task names."""
-        words = self._words()
-        done = {how for how, thing in known.treated if thing == known.held and how in _STATES}
+        words, held = self._words(), known.held
+        done = {how for how, thing in known.treated if thing == held}
         due = self._due() - done
+        stray = bool(held) and kind_of(held) not in words
         states = [*sorted(_STATES[how] for how in done), *sorted(f"not {_STATES[how]} yet" for how in due)]
-        held = f"{known.held} ({', '.join(states)})" if states and known.held else known.held or "nothing"
-        stray = bool(known.held) and kind_of(known.held) not in words
-        if stray:
-            held = f"{known.held}, which the task does not name"
+        note = f" ({', '.join(states)})" if held and states else ""
+        line = f"Task: {self.goal} You hold: {held or 'nothing'}{', which the task does not name' if stray else note}."
         seen = [f"{t} at {place}" for place, things in known.seen.items() for t in things or () if kind_of(t) in words]
-        line = f"Task: {self.goal} You hold: {held}."
-        if seen or not known.held or stray:
+        if seen or not held or stray:
             line += f" Seen of it: {', '.join(seen[:_MAX_NAMES]) or 'nothing yet'}."
-        if not self.focus:
-            return line
-        targets = (
-            [place for place in known.places if kind_of(place) in words] if known.held and not stray and not due else []
-        )
+        targets = [place for place in known.places if kind_of(place) in words]
+        if self.focus and targets and held and not stray and not due:
+            line += f" It goes to: {', '.join(targets[:_MAX_NAMES])}."
         here = [c for c in self.choices(choices(known)) if not c.startswith(_ELSEWHERE)]
-        line += f" It goes to: {', '.join(targets[:_MAX_NAMES])}." if targets else ""
-        return f"{line} Here: {', '.join(here[:_MAX_NAMES])}." if here else line
+        return f"{line} Here: {', '.join(here[:_MAX_NAMES])}." if self.focus and here else line
 
     def _words(self) -> frozenset[str]:
         """The words of the goal."""
@@ -278,16 +273,10 @@ def sightings(trajectory: Trajectory) -> Iterator[tuple[str, str]]:
 
 
 def where_next(task: str, steps: Sequence[Step], thing: str, places: Mapping[str, int]) -> str:
-    """Where to look next for a kind of thing; "" if one is held or in sight, or no place is left.
+    """Where to look next for a kind of thing, such as "pan"; "" if one is held or in sight, or no place is left.
 
-    Args:
-        task: the first observation, with the room and the goal.
-        steps: the attempt so far.
-        thing: the kind of thing, such as "pan".
-        places: sightings of the thing by kind of place.
-
-    Returns:
-        A line with up to `NEXT` places, by sightings per place of that kind in the room.
+    The line has up to `NEXT` places, by sightings per place of that kind in the room. `task` is the first observation,
+    with the room and the goal, `steps` is the attempt so far, and `places` has the sightings by kind of place.
     """
     known: Known = reduce(lambda known, step: after(known, step.action, step.observation), steps, begin(task))
     goal = task.lower().rpartition("your task is to:")[2]

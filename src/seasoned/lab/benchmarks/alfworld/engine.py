@@ -20,10 +20,8 @@ PACKAGES = ("alfworld", "textworld")
 def evaluate(expression: str, variables: Mapping[str, Any]) -> Any:
     """The value of an expression of a game's grammar, such as `o.indefinite + ' ' + o.name` or `r.name or r.id`.
 
-    The engine itself passes these expressions to Python's eval, although a game file may come from anywhere.
-
-    Raises:
-        ValueError: the expression has other parts than texts, public attributes of variables, `+`, `or` and `and`.
+    The engine itself passes these expressions to Python's eval, although a game file may come from anywhere. A
+    ValueError if an expression has other parts than texts, public attributes of variables, `+`, `or` and `and`.
     """
 
     def value(node: ast.AST) -> Any:
@@ -78,15 +76,13 @@ class Games:
     def load(self, game: str) -> dict[str, Any]:
         """Begin a game, and return its first observation."""
         if self._game != game:
-            self._game = ""
+            self._game = ""  # if loading fails, no game is there
             self._env.load(game)
-        self._game = game
+            self._game = game
         return self._reply(self._env.reset())
 
     def step(self, command: str) -> dict[str, Any]:
         """Execute a command; the observation of an unknown one is "Nothing happens."."""
-        if not self._game:
-            raise ValueError("no game was begun")
         return self._reply(self._env.step(command)[0])
 
     def _reply(self, state: Any) -> dict[str, Any]:

@@ -24,7 +24,7 @@ from seasoned.lab.benchmarks.alfworld.choices import (
     seen,
 )
 from seasoned.lab.benchmarks.alfworld.game import read_game
-from seasoned.lab.benchmarks.worker import Episode, Workers
+from seasoned.lab.benchmarks.worker import Episode
 from seasoned.types import Task
 
 OK = "OK."
@@ -50,10 +50,7 @@ CALLS = Calls(
 
 _ARRIVAL = re.compile(r"^You arrive at [^.\n]*\.\s*")
 _OLD_PUT = re.compile(r"^You put the (?P<thing>.+?) (?:in/on|into|in|on) the (?P<place>.+?)\.$")
-_PUT = re.compile(
-    r"(?:put|place) (?P<thing>.+?) (?:in/on|into|onto|in|on|to) (?P<place>.+)"
-    r"|move (?P<moved>.+?) (?:in/on|to) (?P<to>.+)"
-)
+_PUT = re.compile(r"(?:(?:put|place) (.+?) (?:in/on|into|onto|in|on|to)|move (.+?) (?:in/on|to)) (.+)")
 _THOUGHT = re.compile(r"(?:think|thought)\s*[:\[]", re.IGNORECASE)
 
 
@@ -65,34 +62,27 @@ class AlfworldEnvironment:
     with a line of a `Notebook`, and "choices" are its choices; `focus` is the notebook's.
     """
 
-    workers: Workers
+    episode: Episode
     max_steps: int
     notebook: bool = False
     focus: bool = False
     _book: Notebook = field(default_factory=Notebook, init=False)
-    _episode: Episode = field(init=False)
-    _game: Path | None = field(default=None, init=False)
     _moves: str = field(default="", init=False)
     _steps: int = field(default=0, init=False)
     _thoughts: int = field(default=0, init=False)
     _known: Known = field(default_factory=Known, init=False)
 
-    def __post_init__(self) -> None:
-        """Take no worker yet."""
-        self._episode = Episode(self.workers)
-
     def reset(self, task: Task, *, seed: int | None = None) -> tuple[str, dict[str, Any]]:
         """Begin a game: return the room and the task, and the info of `step` with tools.
 
-        Raises:
-            DataError: the task names no game that can be played.
-            InfrastructureError: the engine failed twice.
+        Raises a DataError if the task names no game that can be played, an InfrastructureError if the engine failed
+        twice.
         """
         self.close()
         path = Path(str(task.data.get("game", "")))
         self._moves = read_game(path).moves
-        observation = shown(self._episode.begin("load", game=str(path))["observation"])
-        self._game, self._steps, self._thoughts = path, 0, 0
+        observation = shown(self.episode.begin("load", game=str(path))["observation"])
+        self._steps = self._thoughts = 0
         self._known, self._book = begin(observation), open_notebook(observation, self.focus)
         return observation, {**self._info(), **CALLS.info}
 
@@ -100,13 +90,10 @@ class AlfworldEnvironment:
         """Execute one command; a thought (`think: ..`) does not reach the engine.
 
         The info has "choices", the commands that are possible by the observations so far, and "seen", the last known
-        contents of each place.
-
-        Raises:
-            ContractError: there was no `reset`, or the game has ended.
-            InfrastructureError: the engine failed twice.
+        contents of each place. Raises a ContractError before `reset` and after the end, an InfrastructureError if the
+        engine failed twice.
         """
-        if self._game is None:
+        if self.episode.pid is None:
             raise ContractError("step was called before reset or after the end of the game: call reset(task) first")
         action = CALLS.action(action)
         if _THOUGHT.match(action.strip()):
@@ -114,9 +101,8 @@ class AlfworldEnvironment:
             return self._result(OK, False)
         command = command_of(action)
         # A text that is too long counts as a step with an unknown command.
-        for_engine = _put_down(command, self._moves) if len(command) <= MAX_ACTION else ""
+        reply = self.episode.ask("step", command=self._in_its_words(command) if len(command) <= MAX_ACTION else "")
         self._steps += 1
-        reply = self._episode.ask("step", command=for_engine)
         observation = shown(reply["observation"])
         self._known = after(self._known, command, observation)
         self._book = self._book.after(self._known)
@@ -124,8 +110,7 @@ class AlfworldEnvironment:
 
     def close(self) -> None:
         """End the game, if there is one, and release its worker. Calling it again does nothing."""
-        self._game = None
-        self._episode.close()
+        self.episode.close()
 
     def _result(self, observation: str, won: bool) -> tuple[str, float, bool, bool, dict[str, Any]]:
         truncated = not won and max(self._steps, self._thoughts) >= self.max_steps
@@ -139,6 +124,11 @@ class AlfworldEnvironment:
             observation = f"{observation}\n{self._book.line(self._known)}"
         return observation, float(won), won, truncated, info
 
+    def _in_its_words(self, command: str) -> str:
+        """The command in the words of the game's grammar."""
+        put = re.fullmatch(r"move (?P<thing>.+?) to (?P<place>.+)", command)
+        return self._moves.format(**put.groupdict()) if put else command
+
     def _info(self) -> dict[str, Any]:
         commands = choices(self._known)
         return {"choices": self._book.choices(commands) if self.notebook else commands, "seen": seen(self._known)}
@@ -149,9 +139,7 @@ def command_of(action: str) -> str:
     text = " ".join("".join(c if c.isprintable() else " " for c in action[: 2 * MAX_ACTION]).split()).casefold()
     text = text.lstrip("> ").rstrip(". ")
     put = _PUT.fullmatch(text)
-    if not put:
-        return text
-    return f"move {put['thing'] or put['moved']} to {put['place'] or put['to']}"
+    return f"move {put[1] or put[2]} to {put[3]}" if put else text
 
 
 def shown(observation: str) -> str:
@@ -162,9 +150,3 @@ def shown(observation: str) -> str:
     text = _ARRIVAL.sub("", re.sub(r"\n{2,}", "\n", text))
     put = _OLD_PUT.match(text)
     return f"You move the {put['thing']} to the {put['place']}." if put else text
-
-
-def _put_down(command: str, moves: str) -> str:
-    """The command in the words of the game's grammar."""
-    put = _PUT.fullmatch(command)
-    return moves.format(thing=put["moved"], place=put["to"]) if put and put["moved"] else command

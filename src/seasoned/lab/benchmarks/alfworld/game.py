@@ -10,7 +10,7 @@ import hashlib
 import json
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -67,7 +67,11 @@ def read_game(path: Path) -> Game:
         raw = read_json(path, dict, MAX_BYTES)
     except DataError as error:
         raise DataError(f"{path} is not a game: {error}") from error
-    domain, problem, grammar = (_text(raw, key, path) for key in ("pddl_domain", "pddl_problem", "grammar"))
+    keys = ("pddl_domain", "pddl_problem", "grammar")
+    for key in keys:
+        if not isinstance(raw.get(key), str):
+            raise DataError(f"{path} should have a text {key!r}, but has none: it is broken, or not a game of ALFWorld")
+    domain, problem, grammar = (raw[key] for key in keys)
     category = category_of(path)
     if not category:
         raise DataError(
@@ -80,15 +84,16 @@ def read_game(path: Path) -> Game:
         raise DataError(
             f"the grammar of {path} has no {missing}: it is from an older version of ALFWorld; get the current one"
         )
-    places = room(problem)
+    places = [f"a {place}" for place in room(problem)]
     if not places:
         raise DataError(f"the room of {path} has no places: the file is broken")
+    listed = f"{', '.join(places[:-1])}, and {places[-1]}" if len(places) > 1 else places[0]
     steps = raw.get("walkthrough")
     sentence = " ".join(goal[1].split())
     return Game(
         category=category,
         goal=sentence,
-        text=f"{ROOM}{_listed(places)}.\nYour task is to: {sentence}",
+        text=f"{ROOM}{listed}.\nYour task is to: {sentence}",
         moves=f"{moves['verb']} {{thing}} {moves['link']} {{place}}",
         walkthrough=tuple(step for step in steps if isinstance(step, str)) if isinstance(steps, list) else (),
         solvable=raw.get("solvable") is not False,
@@ -120,20 +125,8 @@ def goal_of(text: str) -> str:
     return " ".join(goal[1].split()) if goal else text
 
 
-def _listed(places: list[str]) -> str:
-    names = [f"a {place}" for place in places]
-    return f"{', '.join(names[:-1])}, and {names[-1]}" if len(names) > 1 else names[0]
-
-
 def _unquoted(text: str) -> str:
     try:
         return str(json.loads(text))
     except ValueError:
         return ""
-
-
-def _text(raw: Mapping[str, object], key: str, path: Path) -> str:
-    value = raw.get(key)
-    if not isinstance(value, str):
-        raise DataError(f"{path} should have a text {key!r}, but has none: it is broken, or not a game of ALFWorld")
-    return value

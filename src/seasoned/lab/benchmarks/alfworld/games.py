@@ -20,12 +20,13 @@ from functools import partial
 from itertools import chain, islice
 from pathlib import Path
 
-from seasoned.errors import ConfigError, DataError, InfrastructureError
+from seasoned.errors import ConfigError, DataError
 from seasoned.lab.benchmarks.alfworld import workers
 from seasoned.lab.benchmarks.alfworld.game import FILE, numbered
 from seasoned.lab.benchmarks.alfworld.rooms import (
     FACTS,
     LAMP,
+    NO_GOAL,
     SINGLE,
     Household,
     Place,
@@ -35,7 +36,7 @@ from seasoned.lab.benchmarks.alfworld.rooms import (
     scatter,
 )
 from seasoned.lab.benchmarks.install import interpreter
-from seasoned.lab.benchmarks.worker import Workers
+from seasoned.lab.benchmarks.worker import Episode, Workers
 
 MOST_GAMES = 2000
 _TRIES = 40
@@ -101,10 +102,7 @@ def generate(
     pool = ThreadPoolExecutor(min(os.cpu_count() or 1, _MOST_AT_ONCE))
     written: list[Path] = []
     try:
-        with (
-            closing(workers(python, _SECONDS)) as engine,
-            tempfile.TemporaryDirectory(prefix="seasoned-games-") as scratch,
-        ):
+        with closing(workers(python, _SECONDS)) as engine, tempfile.TemporaryDirectory(prefix="seasoned-") as scratch:
             write = partial(_write_first_winning, out, Path(scratch), engine)
             try:
                 for path in pool.map(write, trials, candidates):
@@ -122,9 +120,11 @@ def _check_free(out: Path, trials: set[str]) -> None:
     """Check that the folder has no other games, which would be mistaken for games of this call."""
     if out.exists() and not out.is_dir():
         raise ConfigError(f"{out} should be a folder for the games, but is a file")
-    other = next((path for path in sorted(out.rglob(FILE)) if path.parent.name not in trials), None)
-    if other:
-        raise ConfigError(f"{out} has other games in it, such as {other.relative_to(out)}: name a new or empty folder")
+    for path in sorted(out.rglob(FILE)):
+        if path.parent.name not in trials:
+            raise ConfigError(
+                f"{out} has other games in it, such as {path.relative_to(out)}: name a new or empty folder"
+            )
 
 
 def _drafts(household: Household, seed: int, index: int, trial: str, taken: set[str]) -> Iterator[Draft]:
@@ -133,8 +133,8 @@ def _drafts(household: Household, seed: int, index: int, trial: str, taken: set[
     rng = random.Random(f"alfworld-{seed}-{index}")
     drawn = (draw(household, kind, trial, rng) for _ in range(_TRIES))
     possible = (draft for draft in drawn if draft)
-    first = next((draft for draft in islice(possible, _TRIES // 2) if draft.folder not in taken), None)
-    first = first or next(possible, None)
+    new = (draft for draft in islice(possible, _TRIES // 2) if draft.folder not in taken)
+    first = next(chain(new, possible), None)
     if first is None:
         return iter(())
     taken.add(first.folder)
@@ -143,17 +143,14 @@ def _drafts(household: Household, seed: int, index: int, trial: str, taken: set[
 
 def _write_first_winning(out: Path, scratch: Path, engine: Workers, trial: str, drafts: Iterator[Draft]) -> Path:
     """Write the first of the drafts that wins on the engine, unless its file exists; return its path."""
-    why = "there is no room for it"
+    fault = "there is no room for it"
     for number, draft in enumerate(drafts):
         path, text = out / draft.folder / trial / FILE, draft.text.encode("utf-8")
         if path.is_file() and path.read_bytes() == text:
             return path  # an interrupted call has verified it
         unverified = scratch / f"{trial}-{number}.tw-pddl"
         unverified.write_bytes(text)
-        try:
-            fault = _play(unverified, draft.walkthrough, engine)
-        except InfrastructureError:  # not the game's fault: try it once more
-            fault = _play(unverified, draft.walkthrough, engine)
+        fault = _play(unverified, draft.walkthrough, engine)
         unverified.unlink()
         if not fault:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -161,19 +158,19 @@ def _write_first_winning(out: Path, scratch: Path, engine: Workers, trial: str, 
             unfinished.write_bytes(text)
             unfinished.replace(path)
             return path
-        why = f"{draft.folder}: {fault}"
-    raise DataError(f"{trial} could not be made in {_TRIES} tries; the last one: {why}")
+        fault = f"{draft.folder}: {fault}"
+    raise DataError(f"{trial} could not be made in {_TRIES} tries; the last one: {fault}")
 
 
 def _play(path: Path, walkthrough: Sequence[str], engine: Workers) -> str:
     """Play a walkthrough; return "" if its last command and no earlier one wins, else the fault."""
-    with engine.lent() as worker:
+    with closing(Episode(engine)) as episode:
         try:
-            state = worker.ask("load", game=str(path.resolve()))
+            state = episode.begin("load", game=str(path.resolve()))
             for command in walkthrough:
                 if state["won"]:
                     return f"it was won before {command!r}"
-                state = worker.ask("step", command=command)
+                state = episode.ask("step", command=command)
                 if "Nothing happens" in str(state["observation"]):
                     return f"nothing happened at {command!r}"
         except (DataError, KeyError) as e:
@@ -197,8 +194,14 @@ def draw(household: Household, kind: TaskType, trial: str, rng: random.Random) -
     pddl, sentences = household.goals[kind.name]
     goal = pddl.format(obj=thing, recep=target, toggle=target)
     sentence = rng.choice(sentences).format(obj=thing.lower(), recep=target.lower(), toggle=target.lower())
-    text = game_file(household, problem(f"plan_{trial}", room, things, goal, household), sentence, walk)
-    return Draft(f"{kind.name}-{thing}-None-{target}-{room.number}", text, tuple(walk))
+    game = {
+        "pddl_domain": household.domain,
+        "grammar": household.grammar.replace(NO_GOAL, sentence),
+        "pddl_problem": problem(f"plan_{trial}", room, things, goal, household),
+        "solvable": True,
+        "walkthrough": walk,
+    }
+    return Draft(f"{kind.name}-{thing}-None-{target}-{room.number}", json.dumps(game), tuple(walk))
 
 
 def _room(household: Household, kind: TaskType, rng: random.Random) -> Room:
@@ -258,7 +261,7 @@ def _walkthrough(
     return walk
 
 
-_MANGLED = {"|": "_bar_", "+": "_plus_", "-": "_minus_", ".": "_dot_", ",": "_comma_"}
+_MANGLED = str.maketrans({"|": "_bar_", "+": "_plus_", "-": "_minus_", ".": "_dot_", ",": "_comma_"})
 _START = "loc|0|-99|0|30"
 """The player's first location: beside no receptacle, so in the middle of the room."""
 
@@ -271,14 +274,14 @@ _ABILITIES = ("Cleanable", "Heatable", "Coolable", "Sliceable", "Toggleable")
 
 def mangle(id_: str) -> str:
     """An id as a PDDL name: `Mug|+00.12` becomes `Mug_bar__plus_00_dot_12`."""
-    return "".join(_MANGLED.get(sign, sign) for sign in id_)
+    return id_.translate(_MANGLED)
 
 
 def names(ids: Iterable[str]) -> dict[str, str]:
     """The engine's names of all ids of a game, such as `mug 2`."""
     mangled = {id_: mangle(id_).lower() for id_ in ids}
-    by_mangled = numbered(mangled.values())
-    return {id_: by_mangled[one] for id_, one in mangled.items()}
+    called = numbered(mangled.values())
+    return {id_: called[one] for id_, one in mangled.items()}
 
 
 def problem(name: str, room: Room, things: Sequence[Thing], goal: str, household: Household) -> str:
@@ -299,28 +302,16 @@ def problem(name: str, room: Room, things: Sequence[Thing], goal: str, household
     ]
     facts = [f"atLocation agent1 {mangle(_START)}"]
     for place in room.places:
-        facts.append(f"receptacleType {mangle(place.id)} {place.type}Type")
-        facts.append(f"receptacleAtLocation {mangle(place.id)} {mangle(place.location)}")
+        id_ = mangle(place.id)
+        facts += [f"receptacleType {id_} {place.type}Type", f"receptacleAtLocation {id_} {mangle(place.location)}"]
         if place.opens:
-            facts.append(f"openable {mangle(place.id)}")
+            facts.append(f"openable {id_}")
     for kind in receptacle_types:
         facts.extend(f"canContain {kind}Type {t}Type" for t in object_types if t in household.holds.get(kind, ()))
     for thing in things:
         facts.extend(_facts(thing, household))
     lines = ["", f"(define (problem {name})", "(:domain alfred)", "(:objects", *objects, ")", "(:init"]
     return "\n".join([*lines, *(f"    ({fact})" for fact in facts), ")", goal])
-
-
-def game_file(household: Household, problem: str, sentence: str, walkthrough: Sequence[str]) -> str:
-    """The text of a `game.tw-pddl`: a JSON object with ALFWorld's five keys."""
-    game = {
-        "pddl_domain": household.domain,
-        "grammar": household.grammar.replace("UNKNOWN GOAL", sentence),
-        "pddl_problem": problem,
-        "solvable": True,
-        "walkthrough": list(walkthrough),
-    }
-    return json.dumps(game)
 
 
 def _facts(thing: Thing, household: Household) -> list[str]:

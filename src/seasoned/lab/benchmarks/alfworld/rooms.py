@@ -27,7 +27,9 @@ KINDS = {0: "kitchen", 2: "living room", 3: "bedroom", 4: "bathroom"}
 LAMP = "DeskLamp"
 """The only lamp that stands on furniture; a floor lamp is in no receptacle, so no goal of the engine can use it."""
 
-_SENTENCE, _MOVE = "UNKNOWN GOAL", "move {o} to {r}"
+NO_GOAL = "UNKNOWN GOAL"
+"""The place of the goal's sentence in the package's grammar."""
+
 _SECONDS = 60.0
 _MAX_CHARS = 64 << 20
 
@@ -132,9 +134,7 @@ class Household:
 def read_household(python: str) -> Household:
     """Read the facts of the `alfworld` package with the Python of its environment.
 
-    Raises:
-        ConfigError: that Python cannot be run, or has no alfworld.
-        DataError: the package is not as expected.
+    Raises a ConfigError if that Python cannot be run or has no alfworld, a DataError if the package is another one.
     """
     install = "`seasoned bench install alfworld` makes an environment that has it"
     command, env = [str(Path(python).expanduser()), "-I", "-c", _ASK], passed_on()
@@ -156,15 +156,11 @@ def read_household(python: str) -> Household:
 def parse_household(raw: Mapping[str, Any]) -> Household:
     """The household with furnished rooms, from the output of the environment's Python.
 
-    Args:
-        raw: `domain`, `grammar`, `goals` {type: [PDDL with # for -, sentences]}, `holds` {receptacle: things}, `able`
-            {ability: things}, `vessels`, `opening` (types with a door) and `rooms` {number: [types, {id: [x, z, turn,
-            tilt]}]}, in metres and degrees.
-
-    Raises:
-        ValueError, KeyError, TypeError or AttributeError: `raw` has another form.
+    It has `domain`, `grammar`, `goals` {type: [PDDL with # for -, sentences]}, `holds` {receptacle: things}, `able`
+    {ability: things}, `vessels`, `opening` (types with a door) and `rooms` {number: [types, {id: [x, z, turn, tilt]}]},
+    in metres and degrees; another form raises ValueError, KeyError, TypeError or AttributeError.
     """
-    if _SENTENCE not in raw["grammar"] or _MOVE not in raw["grammar"]:
+    if NO_GOAL not in raw["grammar"] or "move {o} to {r}" not in raw["grammar"]:
         raise ValueError("its grammar has no task, or does not move things")
     vessels, opening = frozenset(raw["vessels"]), frozenset(raw["opening"])
     holds = {place: frozenset(things) for place, things in raw["holds"].items() if place not in vessels}
@@ -175,8 +171,8 @@ def parse_household(raw: Mapping[str, Any]) -> Household:
         int(number): _furnish(int(number), types, layout, holds, movable, opening)
         for number, (types, layout) in raw["rooms"].items()
     }
-    kinds, lamps = {room.kind for room in rooms.values()}, [LAMP in room.fixtures for room in rooms.values()]
-    if kinds != set(KINDS.values()) or not any(lamps):
+    kinds, lit = {room.kind for room in rooms.values()}, any(LAMP in room.fixtures for room in rooms.values())
+    if kinds != set(KINDS.values()) or not lit:
         raise ValueError("rooms are missing")
     goals = {name: (pddl.replace("#", "-"), tuple(sentences)) for name, (pddl, sentences) in raw["goals"].items()}
     able = {name: frozenset(things) for name, things in raw["able"].items()}
@@ -230,8 +226,7 @@ def _furnish(
     rng = random.Random(f"alfworld-room-{number}")  # the same furniture in every game
     spots: set[str] = set()
     places: list[Place] = []
-    for id_ in sorted(layout):
-        x, z, turn, tilt = layout[id_]
+    for id_, (x, z, turn, tilt) in sorted(layout.items()):
         type_ = id_.split("|")[-1] if id_.endswith("Basin") else id_.split("|")[0]
         places.append(Place(id_, type_, _spot(round(x * 4), round(z * 4), turn, tilt, spots), type_ in opening))
     known, taken = Counter(place.type for place in places), set(layout)

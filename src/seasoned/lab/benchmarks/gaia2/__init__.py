@@ -32,7 +32,7 @@ from seasoned.lab.benchmarks.gaia2.env import TO_USER, Gaia2Environment
 from seasoned.lab.benchmarks.gaia2.families import FAMILIES
 from seasoned.lab.benchmarks.gaia2.scenario import DONE, Scenario, make, text_of
 from seasoned.lab.benchmarks.gaia2.universe import MOST
-from seasoned.lab.benchmarks.worker import AT_ONCE, Workers, engine_workers
+from seasoned.lab.benchmarks.worker import AT_ONCE, Episode, Workers, engine_workers
 from seasoned.protocols import LLM, Environment
 from seasoned.replies.calls import write_call
 from seasoned.types import Task, ToolCall
@@ -56,16 +56,8 @@ PAPERS = (22, 25)
 ENGINE = Path(__file__).parent / "engine.py"
 _UNIVERSE = re.compile(r"universe_(\d+)", re.ASCII)
 _TEXTS = {
-    "send_message_to_user",
-    "send_email",
-    "reply_to_email",
-    "send_message",
-    "send_message_to_group_conversation",
-    "create_group_conversation",
-    "change_conversation_title",
-    "add_calendar_event",
-    "edit_contact",
-    "order_ride",
+    *("send_message_to_user", "send_email", "reply_to_email", "send_message", "send_message_to_group_conversation"),
+    *("create_group_conversation", "change_conversation_title", "add_calendar_event", "edit_contact", "order_ride"),
 }
 """Functions with a text argument that ARE's judge compares with a model."""
 
@@ -77,10 +69,8 @@ def load(options: Mapping[str, Any], *, seed: int) -> Benchmark:
     tasks, source = _tasks(settings)
 
     def with_models(reveal: bool, models: Mapping[str, LLM]) -> Environment:
-        told = reveal and settings["told"]
-        return Gaia2Environment(
-            engine, text, settings["max_steps"], settings["observation"], judge=models.get("judge"), told=told
-        )
+        told, judge = reveal and settings["told"], models.get("judge")
+        return Gaia2Environment(Episode(engine), text, settings["max_steps"], settings["observation"], judge, told)
 
     return act_benchmark(
         "gaia2",
@@ -101,14 +91,14 @@ def check(options: Mapping[str, Any], *, seed: int = 0) -> Check:
     tasks, source = _tasks(settings)
     with closing(workers(settings["python"], settings["timeout"])) as engine:
         results = run_jobs(partial(_check_scenario, engine), tasks, AT_ONCE)
-    lazy_failures = sum(fails for _, fails in results)
+    faults = [fault for fault, _ in results if fault]
     easy = [task for task, (fault, fails) in zip(tasks, results, strict=True) if not (fault or fails or _judged(task))]
-    problems = tuple(fault for fault, _ in results if fault)
-    problems += tuple(f"{task.id}: an agent that does nothing succeeds" for task in easy)
-    facts: tuple[str, ...] = (f'{lazy_failures}/{len(tasks)} tasks are failed by an agent that only says "{DONE}"',)
+    problems = [*faults, *(f"{task.id}: an agent that does nothing succeeds" for task in easy)]
+    failed = sum(fails for _, fails in results)
+    facts = [f'{failed}/{len(tasks)} tasks are failed by an agent that only says "{DONE}"']
     if any(map(_judged, tasks)):
-        facts += ("the calls were compared without their texts, because comparing texts takes a judge",)
-    return Check(sum(not fault for fault, _ in results), len(tasks), problems, source, facts=facts)
+        facts.append("the calls were compared without their texts, because comparing texts takes a judge")
+    return Check(len(tasks) - len(faults), len(tasks), tuple(problems), source, facts=tuple(facts))
 
 
 def workers(python: str, timeout: float) -> Workers:
@@ -121,12 +111,8 @@ def workers(python: str, timeout: float) -> Workers:
 @cache
 def scenarios() -> dict[str, Scenario]:
     """Our own scenarios by id, one per family and universe."""
-    made = (
-        make(number, kind, name, family)
-        for number in range(1, MOST + 1)
-        for kind, families in FAMILIES.items()
-        for name, family in families.items()
-    )
+    families = [(kind, name, family) for kind, named in FAMILIES.items() for name, family in named.items()]
+    made = (make(number, *family) for number in range(1, MOST + 1) for family in families)
     return {scenario.id: scenario for scenario in made}
 
 
@@ -156,28 +142,25 @@ def _tasks(settings: Mapping[str, Any]) -> tuple[list[Task], str]:
     """The tasks, and their source as a sentence."""
     root = find_place("gaia2", settings["data"])
     if root is None:
-        tasks = [
-            Task(
-                id=scenario.id,
-                text=scenario.draft.task,
-                category=scenario.kind,
-                data={"universe": scenario.universe, "family": scenario.family},
-            )
-            for scenario in scenarios().values()
-            if scenario.kind in settings["configs"] and scenario.family in settings["families"]
-        ]
+        wanted = (one for one in scenarios().values() if one.kind in settings["configs"])
+        tasks = [_own_task(one) for one in wanted if one.family in settings["families"]]
         return tasks, f"{len(tasks)} scenarios of Seasoned in {MOST} universes"
     tasks, broken = read_folder(root, settings["configs"], settings["split"])
     note = f" ({len(broken)} left out, which cannot be read; the first: {broken[0]})" if broken else ""
     return tasks, f"{root}{note}"
 
 
+def _own_task(scenario: Scenario) -> Task:
+    data = {"universe": scenario.universe, "family": scenario.family}
+    return Task(id=scenario.id, text=scenario.draft.task, category=scenario.kind, data=data)
+
+
 def _pools(tasks: Sequence[Task], settings: Mapping[str, Any], seed: int) -> tuple[tuple[Task, ...], tuple[Task, ...]]:
     """Training and test tasks, split by universe; in each, kinds and families take turns."""
     universes = sorted({int(task.data["universe"]) for task in tasks})
     for_test = set(settings["test_universes"])
-    if not for_test & set(universes) and for_test == set(TEST):
-        for_test = set(PAPERS) if set(PAPERS) <= set(universes) else set(universes[-2:])
+    if for_test == set(TEST) and not for_test & set(universes):
+        for_test = set(PAPERS if set(PAPERS) <= set(universes) else universes[-2:])
     test = [task for task in tasks if task.data["universe"] in for_test]
     train = [task for task in tasks if task.data["universe"] not in for_test]
     if not train or not test:
@@ -199,7 +182,7 @@ def _shuffled(tasks: Sequence[Task], seed: int) -> tuple[Task, ...]:
         rng.shuffle(groups)
         for group in groups:
             rng.shuffle(group)
-        orders.append(list(in_turns(groups)))
+        orders.append(in_turns(groups))
     return tuple(in_turns(orders))
 
 
@@ -211,7 +194,7 @@ def _judged(task: Task) -> bool:
 def _check_scenario(engine: Workers, task: Task) -> tuple[str, bool]:
     """Why a scenario's oracle fails, or ""; and whether an agent that does nothing fails."""
     try:
-        with closing(Gaia2Environment(engine, text, 10_000, OPTIONS["observation"], told=True)) as env:
+        with closing(Gaia2Environment(Episode(engine), text, 10_000, OPTIONS["observation"], told=True)) as env:
             env.reset(task)
             scenario = scenarios().get(task.id) if "file" not in task.data else None
             actions = list(scenario.solution) if scenario else [write_call(call) for call in env.oracle()]
@@ -236,10 +219,8 @@ def _play(env: Gaia2Environment, actions: Sequence[str]) -> str:
 def read_folder(root: Path, configs: Sequence[str], split: str) -> tuple[list[Task], list[str]]:
     """The scenarios of these configs (the tasks' categories), and the faults of the files that cannot be read.
 
-    A task's data has `judged`: whether its oracle writes a text, which a model has to compare.
-
-    Raises:
-        DataError: there is no file, or none can be read.
+    A task's data has `judged`: whether its oracle writes a text, which a model has to compare. DataError if no file can
+    be read.
     """
     files = [(config, path) for config in configs for path in sorted((root / config / split).glob("*.json"))]
     if not files:

@@ -17,11 +17,11 @@ import os
 import queue
 import random
 import re
-import shutil
 import tempfile
 import threading
 import uuid
 from collections.abc import Callable
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -42,38 +42,6 @@ LONGEST_WAIT = 120
 """Simulated seconds to wait for the user's first or next message."""
 
 _JSON_TYPES = {"str": "string", "int": "integer", "float": "number", "bool": "boolean", "dict": "object"}
-
-
-class Clock:
-    """ARE's TimeManager without real time: only `add_offset` moves it."""
-
-    is_paused = False
-
-    def __init__(self, start: float) -> None:
-        self.start_time, self._passed = start, 0.0
-
-    def time(self) -> float:
-        """Seconds since the epoch, simulated."""
-        return self.start_time + self._passed
-
-    def time_passed(self) -> float:
-        """Simulated seconds since the scenario began."""
-        return self._passed
-
-    real_time_passed = time_passed
-
-    def add_offset(self, offset: float) -> None:
-        """Move the clock."""
-        self._passed += offset
-
-    def reset(self, start_time: float | None = None) -> None:
-        """Set the clock back to the beginning."""
-        self.start_time, self._passed = start_time or self.start_time, 0.0
-
-    def pause(self) -> None:
-        """Do nothing, because no real time passes."""
-
-    resume = pause
 
 
 class Talk:
@@ -128,7 +96,7 @@ class Scenarios:
         self._files = import_module("are.simulation.apps.sandbox_file_system")
         self._draw = random.Random(0)
         uuid.uuid4 = self._uuid
-        self._folder: Path | None = None
+        self._folder: Any = None
         self._talk: Talk | None = None
         self._scenario: Any = None
         self._answer: dict[str, Any] = {}
@@ -138,7 +106,6 @@ class Scenarios:
         """Begin a scenario from the text of its JSON file."""
         self._draw.seed(0)
         self._talk = Talk() if soft else None
-        self._clear()
         extra = json.loads(scenario).get("seasoned") or {}
         self._fill(extra.get("files") or {})
         imported, _, _ = self._importer().import_from_json_to_benchmark(scenario, load_completed_events=False)
@@ -156,25 +123,17 @@ class Scenarios:
         messages = self._next_messages()
         if not messages:
             raise ValueError("this scenario has no first message of the user")
-        now = self._notes.datetime.fromtimestamp(self._clock.time(), tz=self._notes.timezone.utc)
-        return {
-            "observation": messages,
-            "time": f"It is {now:%A, %Y-%m-%d %H:%M} (UTC).",
-            "tools": [described(tool) for tool in self._tools.values()],
-        }
+        now = f"It is {self._now():%A, %Y-%m-%d %H:%M} (UTC)."
+        return {"observation": messages, "time": now, "tools": [described(tool) for tool in self._tools.values()]}
 
     def step(self, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
         """Call a tool."""
-        if self._scenario is None:
-            raise ValueError("no scenario was begun")
-        if self._talk:
-            return self._talk.run(lambda: self._step(tool, arguments))
-        return self._step(tool, arguments)
+        work = partial(self._step, tool, arguments)
+        return self._talk.run(work) if self._talk else work()
 
     def told(self, text: str) -> dict[str, Any]:
         """Pass on the answer of the model that the judge asked."""
-        if not self._talk:
-            raise ValueError("no model was asked")
+        assert self._talk is not None
         return self._talk.told(text)
 
     def oracle(self) -> dict[str, Any]:
@@ -204,19 +163,16 @@ class Scenarios:
             if self._turns >= (self._scenario.nb_turns or 1):
                 return self._verdict()
             observation = self._next_messages()
-            if not observation:  # after a mistake, the user stays silent
-                return self._verdict()
-            return self._reply(observation)
+            # After a mistake, the user stays silent.
+            return self._reply(observation) if observation else self._verdict()
         if self._env.stop_event.is_set():
             return self._verdict()
         return self._reply("\n".join([observation, *self._news()]), invalid)
 
     def _verdict(self) -> dict[str, Any]:
         verdict = self._scenario.validate(self._env)
-        if verdict.exception is not None and not isinstance(verdict.exception, Exception):
-            raise verdict.exception
         if verdict.exception is not None:
-            raise RuntimeError(f"the judge failed: {verdict.exception}")
+            raise RuntimeError(f"the judge failed: {verdict.exception}") from verdict.exception
         success, why = bool(verdict.success), " ".join(str(verdict.rationale or "").split())[:300]
         if success and not answers(self._said, self._answer):
             success, why = False, "The answer is another one."
@@ -236,11 +192,13 @@ class Scenarios:
             self._clock.add_offset(1.0)
         return ""
 
+    def _now(self) -> Any:
+        return self._notes.datetime.fromtimestamp(self._clock.time(), tz=self._notes.timezone.utc)
+
     def _news(self) -> list[str]:
         """The messages of the user and the apps since the last call."""
-        moment = self._notes.datetime.fromtimestamp(self._clock.time(), tz=self._notes.timezone.utc)
         news = []
-        for message in self._env.notification_system.message_queue.get_by_timestamp(moment):
+        for message in self._env.notification_system.message_queue.get_by_timestamp(self._now()):
             if message.message_type == self._notes.MessageType.USER_MESSAGE:
                 news.append(words_of(message.message))
             elif message.message_type == self._notes.MessageType.ENVIRONMENT_NOTIFICATION:
@@ -249,7 +207,11 @@ class Scenarios:
 
     def _environment(self, scenario: Any) -> Any:
         """ARE's environment; its event loop does not run, because this engine calls `tick`."""
-        self._clock = Clock(scenario.start_time or 0.0)
+        # Only `add_offset` moves ARE's clock: no real time passes, and a pause changes nothing.
+        self._clock = import_module("are.simulation.time_manager").TimeManager()
+        self._clock.real_time_passed = lambda: 0.0
+        self._clock.pause = self._clock.resume = lambda: None
+        self._clock.reset(scenario.start_time or 0.0)
         config = self._env_of.EnvironmentConfig(start_time=scenario.start_time, duration=scenario.duration)
         env = self._env_of.Environment(config=config, notification_system=self._notes.VerboseNotificationSystem())
         env.time_manager = self._clock
@@ -271,21 +233,17 @@ class Scenarios:
         known = {name: kinds for name, kinds in self._configs.TOOL_ARG_CHECKER_TYPE_REGISTRY.items() if name in tools}
         if self._talk:
             return self._configs.GraphPerEventJudgeConfig(engine=self._talk.ask, per_tool_arg_to_checker_type=known)
-        kinds = self._configs.CheckerType
-        params = {
-            event: [
-                self._configs.ToolCheckerParam(
-                    arg_name=one["argument"],
-                    checker_type=kinds[one["check"]],
-                    tool_name=one["tool"],
-                    checker_args={"targets": one["targets"]} if "targets" in one else {},
-                )
-                for one in of_event
-            ]
-            for event, of_event in checks.items()
-        }
+        params = {event: [self._check(**one) for one in of_event] for event, of_event in checks.items()}
         return self._configs.ScriptedGraphPerEventJudgeConfig(
             engine=_no_model, event_id_to_checker_params=params, per_tool_arg_to_checker_type=known
+        )
+
+    def _check(self, tool: str, argument: str, check: str, **arguments: Any) -> Any:
+        return self._configs.ToolCheckerParam(
+            tool_name=tool,
+            arg_name=argument,
+            checker_type=self._configs.CheckerType[check],
+            checker_args=arguments,
         )
 
     def _fill(self, files: dict[str, str]) -> None:
@@ -294,20 +252,16 @@ class Scenarios:
         ARE's default folder is on the network, which the engine must not need. ARE creates its apps again at each
         reset, so this sets their default.
         """
-        self._folder = Path(tempfile.mkdtemp(prefix="seasoned-gaia2-"))
+        if self._folder:
+            self._folder.cleanup()
+        self._folder = tempfile.TemporaryDirectory(prefix="seasoned-gaia2-", ignore_cleanup_errors=True)
         for name, text in files.items():
-            path = self._folder / name
+            path = Path(self._folder.name, name)
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8")
-        folder = str(self._folder) if files else os.environ.get("DEMO_FS_PATH") or str(self._folder)
+        folder = (not files and os.environ.get("DEMO_FS_PATH")) or self._folder.name
         init = self._files.SandboxLocalFileSystem.__init__
         init.__defaults__ = (*init.__defaults__[:-1], folder)
-
-    def _clear(self) -> None:
-        self._scenario = None
-        if self._folder:
-            shutil.rmtree(self._folder, ignore_errors=True)
-            self._folder = None
 
     def _uuid(self) -> uuid.UUID:
         return uuid.UUID(int=self._draw.getrandbits(128), version=4)
@@ -315,18 +269,14 @@ class Scenarios:
 
 def described(tool: Any) -> dict[str, Any]:
     """A tool for an agent: its name, its description and the JSON schema of its arguments."""
-    properties, required = {}, []
-    for arg in tool.args:
-        if arg.name == "kwargs":
-            continue
-        properties[arg.name] = schema_of(str(arg.arg_type))
+    arguments = [arg for arg in tool.args if arg.name != "kwargs"]
+    properties = {arg.name: schema_of(str(arg.arg_type)) for arg in arguments}
+    for arg in arguments:
         if arg.description:
             properties[arg.name]["description"] = " ".join(arg.description.split())
-        if arg.has_default:
-            if arg.default is not None:
-                properties[arg.name]["default"] = arg.default
-        else:
-            required.append(arg.name)
+        if arg.has_default and arg.default is not None:
+            properties[arg.name]["default"] = arg.default
+    required = [arg.name for arg in arguments if not arg.has_default]
     text = " ".join((tool._public_description or "").split())
     parameters = {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
     return {"name": tool._public_name, "description": text, "parameters": parameters}
@@ -334,18 +284,16 @@ def described(tool: Any) -> dict[str, Any]:
 
 def schema_of(kind: str) -> dict[str, Any]:
     """The JSON schema of an argument's type in ARE's notation, such as "list[str] | None"."""
-    kinds = [one.strip() for one in kind.split("|")]
-    schemas = []
-    for one in kinds:
-        name, _, inner = one.partition("[")
+    schemas: list[dict[str, Any]] = []
+    for one in kind.split("|"):
+        name, _, inner = one.strip().partition("[")
         if name == "list":
             schemas.append({"type": "array", "items": schema_of(inner.rstrip("]") or "str")})
         elif name in _JSON_TYPES:
             schemas.append({"type": _JSON_TYPES[name]})
     if len(schemas) == 1:
         return schemas[0]
-    types = {str(schema["type"]) for schema in schemas}
-    return {"type": "number"} if types == {"integer", "number"} else {}
+    return {"type": "number"} if {schema["type"] for schema in schemas} == {"integer", "number"} else {}
 
 
 def words_of(message: str) -> str:
@@ -360,12 +308,9 @@ def answers(message: str, answer: dict[str, Any]) -> bool:
         return True
     text = " ".join(message.split()).casefold()
     words = [" ".join(str(word).split()).casefold() for word in answer["words"]]
-    if len(text) > answer["most"]:
-        return False
-    if not all(re.search(rf"(?<!\w){re.escape(word)}(?!\w)", text) for word in words):
-        return False
-    numbers = set(re.findall(r"\d+", text))
-    return numbers <= {number for word in words for number in re.findall(r"\d+", word)}
+    whole = all(re.search(rf"(?<!\w){re.escape(word)}(?!\w)", text) for word in words)
+    known = {number for word in words for number in re.findall(r"\d+", word)}
+    return whole and len(text) <= answer["most"] and known.issuperset(re.findall(r"\d+", text))
 
 
 def _no_model(*_: Any, **__: Any) -> tuple[str, None]:

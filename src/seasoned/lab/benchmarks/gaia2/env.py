@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from seasoned.errors import ContractError
-from seasoned.lab.benchmarks.worker import Episode, Workers
+from seasoned.lab.benchmarks.worker import Episode
 from seasoned.protocols import LLM
 from seasoned.replies.calls import read_call
 from seasoned.types import Task, ToolCall
@@ -31,67 +31,54 @@ class Gaia2Environment:
     judge missed.
     """
 
-    workers: Workers
+    episode: Episode
     read: Callable[[Task], str]
     max_steps: int
     most: int
     judge: LLM | None = None
     told: bool = False
-    _episode: Episode = field(init=False)
-    _begun: bool = field(default=False, init=False)
     _steps: int = field(default=0, init=False)
     _last: str = field(default="", init=False)
-
-    def __post_init__(self) -> None:
-        """Take no worker yet."""
-        self._episode = Episode(self.workers)
 
     def reset(self, task: Task, *, seed: int | None = None) -> tuple[str, dict[str, Any]]:
         """Begin a scenario: return the user's request, and the "tools" in the info.
 
-        Raises:
-            DataError: the scenario cannot be read or run.
-            InfrastructureError: the engine failed twice.
+        Raises a DataError if the scenario cannot be read or run, an InfrastructureError if the engine failed twice.
         """
-        del seed
         self.close()
-        reply = self._episode.begin("load", scenario=self.read(task), soft=self.judge is not None)
-        self._begun, self._steps, self._last = True, 0, ""
+        reply = self.episode.begin("load", scenario=self.read(task), soft=self.judge is not None)
+        self._steps, self._last = 0, ""
         return f"{reply['observation']}\n\n{reply['time']}", {"tools": reply["tools"]}
 
     def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
         """Make one call, `name({"argument": value, ..})`; any other text is a message to the user, the "answer".
 
-        Raises:
-            ContractError: there was no `reset`, or the scenario has ended.
-            InfrastructureError: the engine failed twice.
+        Raises a ContractError before `reset` and after the end, an InfrastructureError if the engine failed twice.
         """
-        if not self._begun:
+        if self.episode.pid is None:
             raise ContractError("step was called before reset or after the end of the scenario: call reset(task) first")
         text = action[:MAX_ACTION]
         call = read_call(text) or ToolCall(name=TO_USER, arguments={"content": text.strip()})
         self._steps += 1
-        reply = self._episode.ask("step", tool=call.name, arguments=call.arguments)
+        reply = self.episode.ask("step", tool=call.name, arguments=call.arguments)
         while "ask" in reply:
             assert self.judge is not None
-            reply = self._episode.ask("told", text=self.judge.chat(reply["ask"]).text)
+            reply = self.episode.ask("told", text=self.judge.chat(reply["ask"]).text)
         if call.name == TO_USER:
             self._last = str(call.arguments.get("content", ""))
         return self._result(reply)
 
     def oracle(self) -> list[ToolCall]:
         """The calls that solve the current scenario."""
-        return [ToolCall(**call) for call in self._episode.ask("oracle")["calls"]]
+        return [ToolCall(**call) for call in self.episode.ask("oracle")["calls"]]
 
     def close(self) -> None:
         """End the scenario, if there is one, and release its worker. Calling it again does nothing."""
-        self._begun = False
-        self._episode.close()
+        self.episode.close()
 
     def _result(self, reply: dict[str, Any]) -> tuple[str, float, bool, bool, dict[str, Any]]:
-        over = bool(reply["over"])
+        over, success = bool(reply["over"]), bool(reply.get("success"))
         truncated = not over and self._steps >= self.max_steps
-        success = bool(reply.get("success"))
         observation = shortened(str(reply["observation"]), self.most)
         info: dict[str, Any] = {"invalid": True} if reply["invalid"] else {}
         if over or truncated:

@@ -17,7 +17,7 @@ from collections import Counter
 from datetime import timedelta
 
 from seasoned.lab.benchmarks.gaia2.scenario import Call, Draft, Family, Kind
-from seasoned.lab.benchmarks.gaia2.universe import STAMP, Flat, Mail, Person, Talk, Universe, Variant
+from seasoned.lab.benchmarks.gaia2.universe import STAMP, WORDS, Row, Universe, begin_of
 
 
 def job(u: Universe, rng: random.Random) -> Draft:
@@ -31,18 +31,17 @@ def job(u: Universe, rng: random.Random) -> Draft:
 
 def reference(u: Universe, rng: random.Random) -> Draft:
     """Find a code in a mail that the user has sent."""
-    mail = rng.choice([mail for mail in u.sent if mail.kind == "reference"])
-    assert mail.person is not None
-    task = f"Which reference did I send {mail.person.name} for {mail.about}? Answer with the reference alone."
+    mail = rng.choice(u.references)
+    task = f"Which reference did I send {mail.person} for {mail.about}? Answer with the reference alone."
     reads = (Call("Emails__search_emails", {"query": mail.about, "folder_name": "SENT"}),)
     return Draft(task, reads, answer=mail.fact, most=40)
 
 
 def invoices(u: Universe, rng: random.Random) -> Draft:
     """Add up a firm's invoices, without its offers."""
-    firm = rng.choice([firm for firm in u.firms if sum(m.kind == "invoice" and m.about == firm for m in u.inbox) > 1])
-    mails = [mail for mail in u.inbox if mail.kind == "invoice" and mail.about == firm]
-    total = str(sum(int(mail.fact) for mail in mails))
+    counts = Counter(mail.about for mail in u.invoices)
+    firm = rng.choice([firm for firm in u.firms if counts[firm] > 1])
+    total = str(sum(int(mail.fact) for mail in u.invoices if mail.about == firm))
     task = f"How many euros do all the invoices of {firm} in my inbox come to together? Answer with the number alone."
     reads = (Call("Emails__search_emails", {"query": firm}),)
     return Draft(task, reads, answer=total, most=40)
@@ -52,8 +51,8 @@ def week(u: Universe, rng: random.Random) -> Draft:
     """Count the events with one tag in a week of more than a page."""
     monday = (u.now + timedelta(days=7 - u.now.weekday())).replace(hour=0, minute=0)
     sunday = monday + timedelta(days=7)
-    inside = [event for event in u.events if monday <= event.begin < sunday]
-    tag, count = rng.choice(sorted(Counter(event.tag for event in inside).items()))
+    inside = [event for event in u.events if monday <= begin_of(event) < sunday]
+    tag, count = rng.choice(sorted(Counter(event["tag"] for event in inside).items()))
     span = {"start_datetime": monday.strftime(STAMP), "end_datetime": sunday.strftime(STAMP)}
     task = (
         f"How many events tagged {tag} are in my calendar next week (Monday {monday:%Y-%m-%d} to Sunday)? Answer with "
@@ -67,22 +66,20 @@ def week(u: Universe, rng: random.Random) -> Draft:
 
 def told_in_chats(u: Universe, rng: random.Random) -> Draft:
     """Find where a thing is, in a talk in Chats, which has its own ids of people."""
-    talk = rng.choice([talk for talk in u.chats if talk.fact])
-    return _told_in(talk, "Chats", talk.people[0].chat)
+    return _told_in("Chats", u, rng)
 
 
 def told_in_messages(u: Universe, rng: random.Random) -> Draft:
     """Find where a thing is, in a talk in Messages, where a person's id is the phone number."""
-    talk = rng.choice([talk for talk in u.messages if talk.fact])
-    return _told_in(talk, "Messages", talk.people[0].phone)
+    return _told_in("Messages", u, rng)
 
 
-def _told_in(talk: Talk, app: str, key: str) -> Draft:
-    name = talk.people[0].name
-    task = f"{name} wrote to me in {app} where the {talk.about} is. Where is it? Answer with the place alone."
+def _told_in(app: str, u: Universe, rng: random.Random) -> Draft:
+    talk = rng.choice([talk for talk in u.talks[app] if talk.fact])
+    task = f"{talk.person} wrote to me in {app} where the {talk.about} is. Where is it? Answer with the place alone."
     reads = (
-        Call(f"{app}__lookup_user_id", {"user_name": name}),
-        Call(f"{app}__list_conversations_by_participant", {"user_id": key}),
+        Call(f"{app}__lookup_user_id", {"user_name": talk.person}),
+        Call(f"{app}__list_conversations_by_participant", {"user_id": u.person(talk.person).key(app)}),
     )
     return Draft(task, reads, answer=talk.fact, most=60)
 
@@ -90,36 +87,33 @@ def _told_in(talk: Talk, app: str, key: str) -> Draft:
 def safest_flat(u: Universe, rng: random.Random) -> Draft:
     """Find the saved flat in the safest area; the rates are in another app."""
     del rng
-    saved = [flat for flat in u.flats if flat.saved]
-    best = min(saved, key=lambda flat: flat.crime)
+    saved = [flat for flat in u.flats if flat["saved"]]
+    best = min(saved, key=lambda flat: u.crime[flat["zip_code"]]["violent_crime"])
     task = (
         f"I am {u.user.name}. Which of my saved apartments lies in the area with the lowest rate of violent crime? "
         "Answer with its name alone."
     )
-    reads = (
-        Call("RentAFlat__list_saved_apartments", {}),
-        *(Call("City__get_crime_rate", {"zip_code": flat.zip}) for flat in saved),
-    )
-    return Draft(task, reads, answer=best.name, most=60)
+    rates = (Call("City__get_crime_rate", {"zip_code": flat["zip_code"]}) for flat in saved)
+    return Draft(task, (Call("RentAFlat__list_saved_apartments", {}), *rates), answer=best["name"], most=60)
 
 
 def cheapest(u: Universe, rng: random.Random) -> Draft:
     """Find the cheapest available colour of a product."""
-    by_name: dict[str, list[Variant]] = {}
-    for variant in u.variants:
-        by_name.setdefault(variant.name, []).append(variant)
+    by_name: dict[str, list[Row]] = {}
+    for product in u.products.values():
+        available = [variant for variant in product["variants"].values() if variant["available"]]
+        by_name[product["name"]] = sorted(available, key=lambda variant: variant["price"])
 
-    def clear(variants: list[Variant]) -> bool:
-        prices = sorted(variant.price for variant in variants if variant.available)
-        return len(prices) > 1 and prices[0] < prices[1]
+    def clear(variants: list[Row]) -> bool:
+        return len(variants) > 1 and variants[0]["price"] < variants[1]["price"]
 
     name = rng.choice(sorted(name for name, variants in by_name.items() if clear(variants)))
-    best = min((variant for variant in by_name[name] if variant.available), key=lambda variant: variant.price)
+    color = by_name[name][0]["options"]["color"]
     task = (
         f"In which color is the {name} cheapest in the shop, of those that are available? Answer with the color alone."
     )
     reads = (Call("Shopping__search_product", {"product_name": name}),)
-    return Draft(task, reads, answer=best.color, most=30)
+    return Draft(task, reads, answer=color, most=30)
 
 
 def note(u: Universe, rng: random.Random) -> Draft:
@@ -132,9 +126,9 @@ def note(u: Universe, rng: random.Random) -> Draft:
 
 def rides(u: Universe, rng: random.Random) -> Draft:
     """Add up the cost of the rides to one station, on two pages."""
-    counts = Counter(ride.end for ride in u.rides)
+    counts = Counter(ride["end_location"] for ride in u.rides)
     end = rng.choice(sorted(end for end, count in counts.items() if count > 1))
-    total = f"{sum(ride.price for ride in u.rides if ride.end == end):g}"
+    total = f"{sum(ride['price'] for ride in u.rides if ride['end_location'] == end):g}"
     task = f"How many dollars have I paid for all my past cab rides to {end} together? Answer with the number alone."
     reads = tuple(Call("Cabs__get_ride_history", {"offset": offset}) for offset in (0, 10))
     return Draft(task, reads, answer=total, most=40)
@@ -142,134 +136,104 @@ def rides(u: Universe, rng: random.Random) -> Draft:
 
 def attendee(u: Universe, rng: random.Random) -> Draft:
     """Find the phone number of the person at an event, in two apps."""
-    event = rng.choice([event for event in u.events if len(event.attendees) == 1])
-    person = u.person(event.attendees[0])
+    event = rng.choice([event for event in u.events if len(event["attendees"]) == 1])
+    title, person = event["title"], u.person(event["attendees"][0])
     task = (
-        f'What is the phone number of the person I meet at "{event.title}" on {event.begin:%Y-%m-%d}? Answer with the '
+        f'What is the phone number of the person I meet at "{title}" on {begin_of(event):%Y-%m-%d}? Answer with the '
         "number alone."
     )
-    reads = (
-        Call("Calendar__search_events", {"query": event.title}),
-        Call("Contacts__search_contacts", {"query": person.name}),
-    )
+    reads = (Call("Calendar__search_events", {"query": title}), _lookup(person.name))
     return Draft(task, reads, answer=person.phone, most=40)
 
 
 def asker(u: Universe, rng: random.Random) -> Draft:
     """Find where the sender of a mail lives."""
-    mail: Mail = rng.choice([mail for mail in u.inbox if mail.kind == "question"])
-    assert mail.person is not None
+    mail = rng.choice(u.questions)
+    person = u.person(mail.person)
     task = (
         f"{u.user.name} here. In which town does the person live who asked me by mail about {mail.about}? Answer with "
         "the town alone."
     )
-    reads = (
-        Call("Emails__search_emails", {"query": mail.about}),
-        Call("Contacts__search_contacts", {"query": mail.person.email}),
-    )
-    return Draft(task, reads, answer=mail.person.town, most=40)
-
-
-_MEALS = ("a barbecue", "a picnic", "a quiz night", "a film evening")
-_NEWS = (
-    "I will be ten minutes late",
-    "The meeting point is the fountain",
-    "Please bring the blue folder",
-    "We start at six",
-)
-_REPLIES = (
-    "Let us do it on Saturday",
-    "I like the idea very much",
-    "Please ask me again in May",
-    "I have to say no this time",
-)
+    reads = (Call("Emails__search_emails", {"query": mail.about}), _lookup(person.email))
+    return Draft(task, reads, answer=person.town, most=40)
 
 
 def mail_two(u: Universe, rng: random.Random) -> Draft:
     """Send one mail to two people, whose addresses are in the contacts."""
     people = rng.sample(u.people, 2)
-    meal = rng.choice(_MEALS)
+    meal = rng.choice(WORDS["meals"])
     subject, words = f"Invitation to {meal}", f"We have {meal} on Friday"
     task = (
         f'Send one email to {people[0].name} and {people[1].name} together, with the subject "{subject}" and the text '
         f'"{words}".'
     )
     send = {"recipients": [person.email for person in people], "subject": subject, "content": words}
-    writes = (Call("Emails__send_email", send, says={"subject": subject, "content": words}),)
-    return Draft(task, _lookups(people), writes)
+    reads = tuple(_lookup(person.name) for person in people)
+    return Draft(task, reads, (Call("Emails__send_email", send, says=("subject", "content")),))
 
 
 def reply(u: Universe, rng: random.Random) -> Draft:
     """Reply to a mail."""
-    mail = rng.choice([mail for mail in u.inbox if mail.kind == "question"])
-    assert mail.person is not None
-    words = rng.choice(_REPLIES)
-    task = f'Answer the email of {mail.person.name} about {mail.about} with "{words}".'
+    mail, words = rng.choice(u.questions), rng.choice(WORDS["replies"])
+    task = f'Answer the email of {mail.person} about {mail.about} with "{words}".'
     reads = (Call("Emails__search_emails", {"query": mail.about}),)
-    writes = (Call("Emails__reply_to_email", {"email_id": mail.id, "content": words}, says={"content": words}),)
-    return Draft(task, reads, writes)
+    answer = {"email_id": mail.row["email_id"], "content": words}
+    return Draft(task, reads, (Call("Emails__reply_to_email", answer, says=("content",)),))
 
 
 def forward(u: Universe, rng: random.Random) -> Draft:
     """Forward an invoice to a contact."""
-    mail = rng.choice([mail for mail in u.inbox if mail.kind == "invoice"])
-    person = rng.choice(u.people)
-    task = f"Forward the email with the subject {mail.subject} to {person.name}."
-    reads = (Call("Emails__search_emails", {"query": mail.subject}), *_lookups([person]))
-    writes = (Call("Emails__forward_email", {"email_id": mail.id, "recipients": [person.email]}),)
-    return Draft(task, reads, writes)
+    mail, person = rng.choice(u.invoices).row, rng.choice(u.people)
+    task = f"Forward the email with the subject {mail['subject']} to {person.name}."
+    reads = (Call("Emails__search_emails", {"query": mail["subject"]}), _lookup(person.name))
+    arguments = {"email_id": mail["email_id"], "recipients": [person.email]}
+    return Draft(task, reads, (Call("Emails__forward_email", arguments),))
 
 
 def delete_offers(u: Universe, rng: random.Random) -> Draft:
     """Delete a firm's offers, but keep its invoices."""
-    firm = rng.choice(sorted({mail.about for mail in u.inbox if mail.kind == "offer"}))
-    offers = [mail for mail in u.inbox if mail.kind == "offer" and mail.about == firm]
+    firm = rng.choice(sorted({mail.about for mail in u.offers}))
+    ids = [mail.row["email_id"] for mail in u.offers if mail.about == firm]
     task = (
         f'Delete the advertising of {firm} from my inbox: every email of theirs whose subject begins with "Our". Keep '
         "their invoices."
     )
     reads = (Call("Emails__search_emails", {"query": firm}),)
-    return Draft(task, reads, tuple(Call("Emails__delete_email", {"email_id": mail.id}) for mail in offers))
+    return Draft(task, reads, tuple(Call("Emails__delete_email", {"email_id": id_}) for id_ in ids))
 
 
 def move_event(u: Universe, rng: random.Random) -> Draft:
     """Move an event to another day: create a new one and delete the old one."""
-    event = rng.choice([event for event in u.events if event.begin > u.now])
-    begin = event.begin + timedelta(days=rng.choice([20, 21, 22]))
-    end = begin + (event.end - event.begin)
+    event = rng.choice([event for event in u.events if begin_of(event) > u.now])
+    begin = begin_of(event) + timedelta(days=rng.choice([20, 21, 22]))
+    end = begin + timedelta(seconds=event["end_datetime"] - event["start_datetime"])
     task = (
-        f'Move the event "{event.title}" to {begin:%Y-%m-%d}, from {begin:%H:%M} to {end:%H:%M}. Its title, tag, '
+        f'Move the event "{event["title"]}" to {begin:%Y-%m-%d}, from {begin:%H:%M} to {end:%H:%M}. Its title, tag, '
         "location and attendees stay as they are, and the old event must be gone."
     )
-    new = {
-        "title": event.title,
-        "start_datetime": begin.strftime(STAMP),
-        "end_datetime": end.strftime(STAMP),
-        "tag": event.tag,
-        "location": event.location,
-        "attendees": list(event.attendees),
-    }
-    reads = (Call("Calendar__search_events", {"query": event.title}),)
+    span = {"start_datetime": begin.strftime(STAMP), "end_datetime": end.strftime(STAMP)}
+    new = {"title": event["title"], **span, **{key: event[key] for key in ("tag", "location", "attendees")}}
+    reads = (Call("Calendar__search_events", {"query": event["title"]}),)
     writes = (
         Call("Calendar__add_calendar_event", new, same=("title", "tag", "location")),
-        Call("Calendar__delete_calendar_event", {"event_id": event.id}),
+        Call("Calendar__delete_calendar_event", {"event_id": event["event_id"]}),
     )
     return Draft(task, reads, writes)
 
 
 def chat(u: Universe, rng: random.Random) -> Draft:
     """Send a message in Chats, by the app's own id of a person."""
-    person, words = rng.choice(u.people), rng.choice(_NEWS)
+    person, words = rng.choice(u.people), rng.choice(WORDS["news"])
     task = f'Tell {person.name} in Chats: "{words}".'
     reads = (Call("Chats__lookup_user_id", {"user_name": person.name}),)
-    writes = (Call("Chats__send_message", {"user_id": person.chat, "content": words}, says={"content": words}),)
-    return Draft(task, reads, writes)
+    message = {"user_id": person.chat, "content": words}
+    return Draft(task, reads, (Call("Chats__send_message", message, says=("content",)),))
 
 
 def group(u: Universe, rng: random.Random) -> Draft:
     """Create a group in Messages, by phone numbers."""
     people = rng.sample(u.people, 3)
-    title = f"{rng.choice(_MEALS)[2:].capitalize()} in {rng.choice(u.towns)}"
+    title = f"{rng.choice(WORDS['meals'])[2:].capitalize()} in {rng.choice(u.towns)}"
     names = f"{people[0].name}, {people[1].name} and {people[2].name}"
     task = f'Make a group in Messages with {names}, and call it "{title}".'
     reads = tuple(Call("Messages__lookup_user_id", {"user_name": person.name}) for person in people)
@@ -279,17 +243,25 @@ def group(u: Universe, rng: random.Random) -> Draft:
 
 def buy(u: Universe, rng: random.Random) -> Draft:
     """Buy several pieces in one colour, with the discount code for it."""
-    variant = rng.choice([variant for variant in u.variants if variant.item in u.codes and variant.available])
-    code, count = next(iter(u.codes[variant.item])), rng.randrange(2, 5)
-    task = (
-        f"Buy {count} pieces of the {variant.name} in {variant.color}, with the discount code that the shop has for it."
+    products = u.products.values()
+    name, variant = rng.choice(
+        [
+            (product["name"], product["variants"][item])
+            for product in products
+            for item in product["variants"]
+            if item in u.codes
+        ]
     )
+    item = variant["item_id"]
+    code, count = next(iter(u.codes[item])), rng.randrange(2, 5)
+    color = variant["options"]["color"]
+    task = f"Buy {count} pieces of the {name} in {color}, with the discount code that the shop has for it."
     reads = (
-        Call("Shopping__search_product", {"product_name": variant.name}),
+        Call("Shopping__search_product", {"product_name": name}),
         Call("Shopping__get_all_discount_codes", {}),
     )
     writes = (
-        Call("Shopping__add_to_cart", {"item_id": variant.item, "quantity": count}),
+        Call("Shopping__add_to_cart", {"item_id": item, "quantity": count}),
         Call("Shopping__checkout", {"discount_code": code}),
     )
     return Draft(task, reads, writes, chained=True)
@@ -297,9 +269,11 @@ def buy(u: Universe, rng: random.Random) -> Draft:
 
 def cancel_order(u: Universe, rng: random.Random) -> Draft:
     """Cancel an order that can still be cancelled."""
-    order = rng.choice([order for order in u.orders if order.status in ("processed", "shipped")])
-    task = f"Cancel my order of the {order.variant.name} in {order.variant.color}."
-    return Draft(task, (Call("Shopping__list_orders", {}),), (Call("Shopping__cancel_order", {"order_id": order.id}),))
+    order = rng.choice([order for order in u.orders if order["order_status"] in ("processed", "shipped")])
+    (item,) = order["order_items"].values()
+    task = f"Cancel my order of the {item['options']['product']} in {item['options']['color']}."
+    cancel = Call("Shopping__cancel_order", {"order_id": order["order_id"]})
+    return Draft(task, (Call("Shopping__list_orders", {}),), (cancel,))
 
 
 def edit_contact(u: Universe, rng: random.Random) -> Draft:
@@ -307,48 +281,45 @@ def edit_contact(u: Universe, rng: random.Random) -> Draft:
     person = rng.choice(u.people)
     phone = f"{person.phone[:3]}{rng.randrange(10**8, 10**9)}"
     task = f"{person.name} has a new phone number, {phone}. Put it into my contacts."
-    writes = (
-        Call("Contacts__edit_contact", {"contact_id": person.id, "updates": {"phone": phone}}, same=("updates",)),
-    )
-    return Draft(task, _lookups([person]), writes)
+    arguments = {"contact_id": person.id, "updates": {"phone": phone}}
+    return Draft(task, (_lookup(person.name),), (Call("Contacts__edit_contact", arguments, same=("updates",)),))
 
 
 def save_flats(u: Universe, rng: random.Random) -> Draft:
     """Save all flats of a town below a price that are not saved yet."""
 
-    def new(town: str, limit: float) -> list[Flat]:
-        return [flat for flat in u.flats if flat.town == town and flat.price < limit and not flat.saved]
+    def new(town: str, limit: float) -> list[Row]:
+        flats = [flat for flat in u.flats if flat["location"] == town and not flat["saved"]]
+        return [flat for flat in flats if flat["price"] < limit]
 
     limits = [(town, 50.0 * step + 20) for town in u.towns for step in range(9, 31)]
     town, limit = rng.choice([(town, limit) for town, limit in limits if new(town, limit)])
     task = f"Save every apartment in {town} that costs less than {limit:g} and is not among my saved ones yet."
     reads = (Call("RentAFlat__search_apartments", {"location": town, "max_price": limit}),)
-    return Draft(
-        task, reads, tuple(Call("RentAFlat__save_apartment", {"apartment_id": flat.id}) for flat in new(town, limit))
-    )
+    ids = [flat["apartment_id"] for flat in new(town, limit)]
+    return Draft(task, reads, tuple(Call("RentAFlat__save_apartment", {"apartment_id": id_}) for id_ in ids))
 
 
 def order_ride(u: Universe, rng: random.Random) -> Draft:
     """Order a cab to the place of an event, in time."""
-    event = rng.choice([event for event in u.events if event.begin > u.now + timedelta(days=1)])
+    event = rng.choice([event for event in u.events if begin_of(event) > u.now + timedelta(days=1)])
     start = f"Station {rng.choice(u.towns)}"
-    at = event.begin - timedelta(minutes=45)
     task = (
-        f'Order a Van from {start} to the place of my event "{event.title}", exactly as its location is written, 45 '
+        f'Order a Van from {start} to the place of my event "{event["title"]}", exactly as its location is written, 45 '
         "minutes before it begins."
     )
     ride = {
         "start_location": start,
-        "end_location": event.location,
+        "end_location": event["location"],
         "service_type": "Van",
-        "ride_time": at.strftime(STAMP),
+        "ride_time": (begin_of(event) - timedelta(minutes=45)).strftime(STAMP),
     }
-    reads = (Call("Calendar__search_events", {"query": event.title}),)
+    reads = (Call("Calendar__search_events", {"query": event["title"]}),)
     return Draft(task, reads, (Call("Cabs__order_ride", ride, same=("start_location", "end_location")),))
 
 
-def _lookups(people: list[Person]) -> tuple[Call, ...]:
-    return tuple(Call("Contacts__search_contacts", {"query": person.name}) for person in people)
+def _lookup(query: str) -> Call:
+    return Call("Contacts__search_contacts", {"query": query})
 
 
 def _named(*families: Family) -> dict[str, Family]:

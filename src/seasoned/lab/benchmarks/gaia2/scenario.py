@@ -11,15 +11,14 @@ import json
 import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
 from typing import Any, Literal
 
-from seasoned.lab.benchmarks.gaia2.universe import Event, Mail, Person, Talk, Universe, universe
+from seasoned.lab.benchmarks.gaia2.env import TO_USER
+from seasoned.lab.benchmarks.gaia2.universe import Person, Row, Told, Universe, universe
 from seasoned.replies.calls import write_call
 from seasoned.types import ToolCall
 
 Kind = Literal["search", "execution"]
-TO_USER = "AgentUserInterface__send_message_to_user"
 DONE = "Done."
 APPS = {
     "AgentUserInterface": "AgentUserInterface",
@@ -40,11 +39,14 @@ APPS = {
 
 @dataclass(frozen=True)
 class Call:
-    """A call of a tool. An argument must contain its text in `says`; the arguments in `same` must be equal."""
+    """A call of a tool; the judge compares `says` and `same`, too.
+
+    The arguments in `says` must contain their text, and those in `same` must be equal.
+    """
 
     tool: str
     arguments: Mapping[str, Any]
-    says: Mapping[str, str] | None = None
+    says: tuple[str, ...] = ()
     same: tuple[str, ...] = ()
 
 
@@ -102,21 +104,14 @@ def make(number: int, kind: Kind, name: str, family: Family) -> Scenario:
 def text_of(scenario: Scenario) -> str:
     """The text of a scenario's file."""
     world, draft = universe(scenario.universe), scenario.draft
-    events: list[dict[str, Any]] = [
-        _event("user", "USER", "AgentUserInterface", "send_message_to_agent", {"content": draft.task}, [])
-    ]
-    checks: dict[str, Any] = {}
-    ids: list[str] = []
-    for place, call in enumerate(draft.writes, 1):
-        name = f"oracle-{place}"
-        app, _, function = call.tool.partition("__")
-        before = [ids[-1]] if draft.chained and ids else ["user"]
-        events.append(_event(name, "AGENT", app, function, call.arguments, before))
-        if of_call := _checks(call, f"{APPS[app]}__{function}"):
-            checks[name] = of_call
-        ids.append(name)
-    last = {"content": draft.said}
-    events.append(_event("oracle-last", "AGENT", "AgentUserInterface", "send_message_to_user", last, ids or ["user"]))
+    request = Call("AgentUserInterface__send_message_to_agent", {"content": draft.task})
+    writes = {f"oracle-{place}": call for place, call in enumerate(draft.writes, 1)}
+    names = ["user", *writes]
+    events = [_event("user", request, [])]
+    for place, (name, call) in enumerate(writes.items()):
+        events.append(_event(name, call, [names[place] if draft.chained else "user"]))
+    events.append(_event("oracle-last", Call(TO_USER, {"content": draft.said}), list(writes) or ["user"]))
+    checks = {name: _checks(call) for name, call in writes.items() if call.says or call.same}
     extra: dict[str, Any] = {"checks": checks, "files": {note.path: note.text for note in world.notes}}
     if draft.answer:
         extra["answer"] = {"words": [draft.answer], "most": draft.most}
@@ -138,232 +133,116 @@ def text_of(scenario: Scenario) -> str:
     return json.dumps(file, ensure_ascii=False)
 
 
-def _event(
-    name: str, kind: str, app: str, function: str, arguments: Mapping[str, Any], after: Sequence[str]
-) -> dict[str, Any]:
-    args = [_argument(key, value) for key, value in arguments.items()]
+def _event(name: str, call: Call, after: Sequence[str]) -> Row:
+    """The event of the user's request, or of a call by the oracle, after those named."""
+    app, _, function = call.tool.partition("__")
     return {
-        "class_name": "OracleEvent" if kind == "AGENT" else "Event",
-        "event_type": kind,
+        "class_name": "Event" if name == "user" else "OracleEvent",
+        "event_type": "USER" if name == "user" else "AGENT",
         "event_time": None,
         "event_id": name,
-        "dependencies": list(after),
+        "dependencies": after,
         "event_relative_time": 1.0,
         "action": {
             "action_id": f"action-{name}",
             "app": app,
             "function": function,
             "operation_type": "write",
-            "args": args,
+            "args": [_argument(key, value) for key, value in call.arguments.items()],
         },
     }
 
 
-def _argument(name: str, value: Any) -> dict[str, Any]:
-    if isinstance(value, str):
-        return {"name": name, "value": value, "value_type": "str"}
-    return {"name": name, "value": json.dumps(value, ensure_ascii=False), "value_type": type(value).__name__}
+def _argument(name: str, value: Any) -> Row:
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return {"name": name, "value": text, "value_type": type(value).__name__}
 
 
-def _checks(call: Call, tool: str) -> list[dict[str, Any]]:
+def _checks(call: Call) -> list[Row]:
     """What the judge compares in addition to the arguments that it always compares."""
+    app, _, function = call.tool.partition("__")
+    tool = f"{APPS[app]}__{function}"
     says = [
-        {"tool": tool, "argument": name, "check": "contain_all_checker", "targets": [words]}
-        for name, words in (call.says or {}).items()
+        {"tool": tool, "argument": name, "check": "contain_all_checker", "targets": [call.arguments[name]]}
+        for name in call.says
     ]
     return says + [{"tool": tool, "argument": name, "check": "eq_checker"} for name in call.same]
 
 
-def app_states(world: Universe) -> list[dict[str, Any]]:
+def app_states(world: Universe) -> list[Row]:
     """The apps with their contents, as in a scenario's file."""
-    states: dict[str, dict[str, Any]] = {
+    saved = [flat["apartment_id"] for flat in world.flats if flat["saved"]]
+    shop = {"products": world.products, "cart": {}, "orders": {order["order_id"]: order for order in world.orders}}
+    services = {
+        name: {"nb_seats": seats, "price_per_km": price, "base_delay_min": delay, "max_distance_km": 25}
+        for name, seats, price, delay in (("Default", 4, 1.0, 5), ("Premium", 4, 2.0, 3), ("Van", 6, 1.5, 7))
+    }
+    mails_by_folder: dict[str, list[Told]] = {
+        "INBOX": [*world.invoices, *world.offers, *world.questions],
+        "SENT": world.references,
+        "DRAFT": [],
+        "TRASH": [],
+    }
+    folders = {name: _folder(name, mails) for name, mails in mails_by_folder.items()}
+    contacts = {person.id: _contact(person, person is world.user) for person in (*world.people, world.user)}
+    states: dict[str, Row] = {
         "AgentUserInterface": {"messages": []},
         "SystemApp": {},
-        "Contacts": _contacts(world),
-        "Emails": _emails(world),
-        "Messages": _talks(world, world.messages, "PHONE_NUMBER"),
-        "Chats": _talks(world, world.chats, "NAME"),
-        "Calendar": {"events": {event.id: _calendar_event(event) for event in world.events}},
-        "RentAFlat": _rentals(world),
-        "Shopping": _shop(world),
-        "Cabs": _cabs(world),
-        "City": _city(world),
+        "Contacts": {"contacts": contacts, "view_limit": 10},
+        "Emails": {"user_email": world.user.email, "view_limit": 5, "folders": folders},
+        "Messages": _talks(world, "Messages", "PHONE_NUMBER"),
+        "Chats": _talks(world, "Chats", "NAME"),
+        "Calendar": {"events": {event["event_id"]: event for event in world.events}},
+        "RentAFlat": {
+            "apartments": {flat["apartment_id"]: flat for flat in world.flats},
+            "saved_apartments": saved,
+        },
+        "Shopping": {**shop, "discount_codes": world.codes},
+        "Cabs": {"ride_history": world.rides, "quotation_history": [], "d_service_config": services},
+        "City": {"api_call_limit": 100, "crime_data": world.crime},
         "Files": {"files": _tree(world)},
     }
     return [{"name": name, "class_name": kind, "app_state": states[name]} for name, kind in APPS.items()]
 
 
-def _contacts(world: Universe) -> dict[str, Any]:
-    def row(person: Person) -> dict[str, Any]:
-        return {
-            "first_name": person.first,
-            "last_name": person.last,
-            "contact_id": person.id,
-            "is_user": person is world.user,
-            "gender": "Unknown",
-            "age": None,
-            "city_living": person.town,
-            "status": "Employed",
-            "job": person.job,
-            "phone": person.phone,
-            "email": person.email,
-        }
-
-    return {"contacts": {person.id: row(person) for person in (*world.people, world.user)}, "view_limit": 10}
-
-
-def _emails(world: Universe) -> dict[str, Any]:
-    def row(mail: Mail) -> dict[str, Any]:
-        return {
-            "sender": mail.sender,
-            "recipients": list(mail.recipients),
-            "subject": mail.subject,
-            "content": mail.content,
-            "email_id": mail.id,
-            "timestamp": mail.at.timestamp(),
-            "is_read": True,
-        }
-
-    mails_by_folder = {"INBOX": world.inbox, "SENT": world.sent, "DRAFT": [], "TRASH": []}
-    folders = {
-        name: {"folder_name": name, "emails": [row(mail) for mail in sorted(mails, key=lambda m: m.at, reverse=True)]}
-        for name, mails in mails_by_folder.items()
-    }
-    return {"user_email": world.user.email, "view_limit": 5, "folders": folders}
-
-
-def _calendar_event(event: Event) -> dict[str, Any]:
+def _contact(person: Person, is_user: bool) -> Row:
     return {
-        "event_id": event.id,
-        "title": event.title,
-        "start_datetime": event.begin.timestamp(),
-        "end_datetime": event.end.timestamp(),
-        "tag": event.tag,
-        "description": None,
-        "location": event.location,
-        "attendees": list(event.attendees),
+        "first_name": person.first,
+        "last_name": person.last,
+        "contact_id": person.id,
+        "is_user": is_user,
+        "gender": "Unknown",
+        "age": None,
+        "city_living": person.town,
+        "status": "Employed",
+        "job": person.job,
+        "phone": person.phone,
+        "email": person.email,
     }
 
 
-def _talks(world: Universe, talks: Sequence[Talk], mode: str) -> dict[str, Any]:
-    def key(person: Person) -> str:
-        return person.phone if mode == "PHONE_NUMBER" else person.chat
+def _folder(name: str, mails: Sequence[Told]) -> Row:
+    rows = sorted((mail.row for mail in mails), key=lambda row: row["timestamp"], reverse=True)
+    return {"folder_name": name, "emails": rows}
 
-    ids = {person.name: key(person) for person in (*world.people, world.user)}
-    conversations = {}
-    for place, talk in enumerate(talks):
-        begin = world.now - timedelta(days=place + 1, hours=3)
-        messages = [
-            {
-                "sender_id": key(speaker or world.user),
-                "message_id": f"{talk.id}{number}",
-                "timestamp": (begin + timedelta(minutes=7 * number)).timestamp(),
-                "content": words,
-            }
-            for number, (speaker, words) in enumerate(talk.said)
-        ]
-        conversations[talk.id] = {
-            "participant_ids": [key(person) for person in (*talk.people, world.user)],
-            "messages": messages,
-            "title": talk.title or ", ".join(person.name for person in talk.people),
-            "conversation_id": talk.id,
-            "last_updated": messages[-1]["timestamp"],
-        }
+
+def _talks(world: Universe, app: str, mode: str) -> Row:
+    ids = {person.name: person.key(app) for person in (*world.people, world.user)}
     return {
-        "conversations": conversations,
+        "conversations": {talk.row["conversation_id"]: talk.row for talk in world.talks[app]},
         "messages_view_limit": 10,
         "conversation_view_limit": 5,
         "mode": mode,
         "name_to_id": ids,
         "id_to_name": {value: name for name, value in ids.items()},
-        "current_user_id": key(world.user),
+        "current_user_id": world.user.key(app),
         "current_user_name": world.user.name,
     }
 
 
-def _rentals(world: Universe) -> dict[str, Any]:
-    rows = {
-        flat.id: {
-            "name": flat.name,
-            "location": flat.town,
-            "zip_code": flat.zip,
-            "price": flat.price,
-            "bedrooms": flat.rooms,
-            "bathrooms": 1,
-            "property_type": "Apartment",
-            "square_footage": 300 * flat.rooms,
-            "apartment_id": flat.id,
-            "saved": flat.saved,
-        }
-        for flat in world.flats
-    }
-    return {"apartments": rows, "saved_apartments": [flat.id for flat in world.flats if flat.saved]}
-
-
-def _shop(world: Universe) -> dict[str, Any]:
-    products: dict[str, Any] = {}
-    for variant in world.variants:
-        product = products.setdefault(
-            variant.product, {"name": variant.name, "product_id": variant.product, "variants": {}}
-        )
-        product["variants"][variant.item] = {
-            "price": variant.price,
-            "available": variant.available,
-            "item_id": variant.item,
-            "options": {"color": variant.color},
-        }
-    orders = {
-        order.id: {
-            "order_status": order.status,
-            "order_date": order.at.isoformat(),
-            "order_total": order.quantity * order.variant.price,
-            "order_id": order.id,
-            "order_items": {
-                order.variant.item: {
-                    "item_id": order.variant.item,
-                    "quantity": order.quantity,
-                    "price": order.variant.price,
-                    "options": {"product": order.variant.name, "color": order.variant.color},
-                }
-            },
-        }
-        for order in world.orders
-    }
-    return {"products": products, "cart": {}, "orders": orders, "discount_codes": world.codes}
-
-
-def _cabs(world: Universe) -> dict[str, Any]:
-    rides = [
-        {
-            "ride_id": ride.id,
-            "status": "COMPLETED",
-            "service_type": "Default",
-            "start_location": ride.start,
-            "end_location": ride.end,
-            "price": ride.price,
-            "duration": 20.0,
-            "time_stamp": ride.at.timestamp(),
-            "distance_km": 12.0,
-        }
-        for ride in world.rides
-    ]
-    services = {
-        name: {"nb_seats": seats, "price_per_km": price, "base_delay_min": delay, "max_distance_km": 25}
-        for name, seats, price, delay in (("Default", 4, 1.0, 5), ("Premium", 4, 2.0, 3), ("Van", 6, 1.5, 7))
-    }
-    return {"ride_history": rides, "quotation_history": [], "d_service_config": services}
-
-
-def _city(world: Universe) -> dict[str, Any]:
-    rates = {
-        flat.zip: {"violent_crime": flat.crime, "property_crime": round(60 - flat.crime, 1)} for flat in world.flats
-    }
-    return {"api_call_limit": 100, "crime_data": rates}
-
-
-def _tree(world: Universe) -> dict[str, Any]:
+def _tree(world: Universe) -> Row:
     """The folders and files of the notes, with two empty folders."""
-    root: dict[str, Any] = {"name": "", "type": "directory", "children": []}
+    root: Row = {"name": "", "type": "directory", "children": []}
     for path in (*(note.path for note in world.notes), "Downloads/", "Pictures/"):
         place = root
         *folders, name = path.split("/")

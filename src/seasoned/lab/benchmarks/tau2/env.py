@@ -11,12 +11,12 @@ from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from seasoned.errors import ContractError, InfrastructureError, ParseError, SeasonedError
-from seasoned.lab.benchmarks.worker import Episode, Workers
+from seasoned.lab.benchmarks.worker import Episode
 from seasoned.llm.tools import calling, chat_of, result, with_calls
 from seasoned.protocols import LLM
 from seasoned.replies.calls import check_call, read_call
@@ -40,18 +40,14 @@ _ALWAYS = ("call_discoverable_user_tool", "list_discoverable_user_tools")
 _SHOWN = 4000
 """Characters of one message that a judge sees."""
 
+_SENTENCE = {
+    "type": "object",
+    "properties": {"why": {"type": "string"}, "true": {"type": "boolean"}},
+    "required": ["why", "true"],
+}
 VERDICT = {
     "type": "object",
-    "properties": {
-        "sentences": {
-            "type": "array",
-            "items": {
-                "type": "object",
-                "properties": {"why": {"type": "string"}, "true": {"type": "boolean"}},
-                "required": ["why", "true"],
-            },
-        }
-    },
+    "properties": {"sentences": {"type": "array", "items": _SENTENCE}},
     "required": ["sentences"],
 }
 
@@ -63,42 +59,42 @@ class Customer:
     llm: LLM
     system: str
     tools: Sequence[Mapping[str, Any]]
-    use: Callable[[str, dict[str, Any]], str]
+    episode: Episode
     _heard: list[Message] = field(default_factory=list)
 
     def answer(self, message: str) -> tuple[str, bool]:
         """The customer's answer, and whether it ends the conversation.
 
-        Raises:
-            InfrastructureError: the customer says nothing, or only calls tools.
-            LLMError: the model failed.
+        Raises an InfrastructureError if the customer says nothing or only calls tools, an LLMError if the model failed.
         """
         self._heard.append({"role": "user", "content": message})
         for _ in range(CALLS_IN_A_ROW):
             messages = [{"role": "system", "content": self.system}, *self._heard]
             reply = with_calls(chat_of(self.llm)(messages, tools=self.tools, max_tokens=MAX_TOKENS), self.tools)
-            calls = [
-                call if call.id else call.model_copy(update={"id": f"customer-{len(self._heard)}-{place}"})
-                for place, call in enumerate(reply.calls, 1)
-            ]
-            if not calls:
-                text = reply.text.strip()
-                if not text:
-                    break
+            text, heard = reply.text.strip(), len(self._heard)
+            if text and not reply.calls:
                 self._heard.append({"role": "assistant", "content": text})
                 return text, any(end in text for end in ENDS)
+            if not reply.calls:
+                break
+            calls = [
+                call if call.id else call.model_copy(update={"id": f"customer-{heard}-{place}"})
+                for place, call in enumerate(reply.calls, 1)
+            ]
             self._heard.append(calling(reply.text, calls))
             for call in calls:
-                error = check_call(call, self.tools)
-                self._heard.append(result(call, error or self.use(call.name, call.arguments)))
+                said = check_call(call, self.tools)
+                if not said:
+                    asked = {"name": call.name, "arguments": call.arguments, "by": "user"}
+                    said = str(self.episode.ask("call", **asked)["content"])
+                self._heard.append(result(call, said))
         raise InfrastructureError("the simulated customer said nothing: its model gave no answer, or only called tools")
 
 
 def judge(llm: LLM, sentences: Sequence[str], talk: Sequence[tuple[str, str]]) -> float:
     """Judge sentences about a conversation, given as pairs (who, what): 1.0 if the model finds all true, else 0.0.
 
-    Raises:
-        InfrastructureError: the model does not judge each sentence.
+    Raises an InfrastructureError if the model does not judge each sentence.
     """
     transcript = "\n".join(f"{who}: {prompt_line(text, _SHOWN)}" for who, text in talk)
     listed = "\n".join(f"{number}. {sentence}" for number, sentence in enumerate(sentences, 1))
@@ -123,10 +119,10 @@ class Domain:
     name: str
     solo: bool
     policy: str
-    tools: tuple[dict[str, Any], ...]
-    user_tools: tuple[dict[str, Any], ...]
+    tools: Sequence[dict[str, Any]]
+    user_tools: Sequence[dict[str, Any]]
     guidelines: str
-    tasks: tuple[dict[str, Any], ...]
+    tasks: Sequence[dict[str, Any]]
     version: str
 
 
@@ -138,37 +134,31 @@ class Tau2Environment:
     on tickets alone, and perhaps one that judges sentences about the conversation (`judge`).
     """
 
-    workers: Workers
+    episode: Episode
     domain: Domain
     max_steps: int
     models: Mapping[str, LLM]
-    _episode: Episode = field(init=False)
     _who: Customer | None = field(default=None, init=False)
-    _open: bool = field(default=False, init=False)
     _steps: int = field(default=0, init=False)
     _errors: int = field(default=0, init=False)
     _talk: list[tuple[str, str]] = field(default_factory=list, init=False)
 
-    def __post_init__(self) -> None:
-        """Take no worker yet."""
-        self._episode = Episode(self.workers)
-
     def reset(self, task: Task, *, seed: int | None = None) -> tuple[str, dict[str, Any]]:
         """Begin a task: return the ticket, or the customer's first message.
 
-        Raises:
-            DataError: there is no such task.
-            InfrastructureError: the engine failed twice, or the customer's model failed.
+        Raises a DataError if there is no such task, an InfrastructureError if the engine failed twice or the customer's
+        model failed.
         """
-        self.close()
         self._steps, self._errors, self._talk, self._who = 0, 0, [], None
         solo = self.domain.solo
-        self._episode.begin("begin", domain=self.domain.name, solo=solo, task=str(task.data.get("task", "")))
-        self._open = True
+        self.episode.begin("begin", domain=self.domain.name, solo=solo, task=str(task.data.get("task", "")))
         info = {"tools": list(self.domain.tools), "tool_choice": "required" if solo else "auto"}
         if solo:
             return f"Ticket: {task.text}", info
-        self._who = self._customer(task)
+        names = task.data.get("user_tools")
+        tools = [each for each in self.domain.user_tools if names is None or each["name"] in (*names, *_ALWAYS)]
+        system = f"{self.domain.guidelines}\n\n<scenario>\n{task.data.get('user', '')}\n</scenario>"
+        self._who = Customer(self.models["user"], system, tools, self.episode)
         try:
             return f"The customer: {self._say(GREETING)[0]}", info
         except SeasonedError:
@@ -178,11 +168,10 @@ class Tau2Environment:
     def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
         """Use a tool, or say something to the customer; "parts" in the last info is the reward for each basis.
 
-        Raises:
-            ContractError: there was no `reset`, or the task has ended.
-            InfrastructureError: the engine failed twice, or the model of the customer or judge failed.
+        Raises a ContractError before `reset` and after the end, an InfrastructureError if the engine failed twice or
+        the model of the customer or judge failed.
         """
-        if not self._open:
+        if self.episode.pid is None:
             raise ContractError("step was called before reset or after the end of the task: call reset(task) first")
         self._steps += 1
         call, over, failed = read_call(action), False, False
@@ -193,7 +182,7 @@ class Tau2Environment:
         elif call.name == DONE and self._who is None:
             observation, over = OVER, True
         else:
-            reply = self._episode.ask("call", name=call.name, arguments=call.arguments)
+            reply = self.episode.ask("call", name=call.name, arguments=call.arguments)
             observation, failed = str(reply["content"]), bool(reply["failed"])
             self._talk.append(("tool", observation))
         self._errors += failed
@@ -207,31 +196,20 @@ class Tau2Environment:
 
     def close(self) -> None:
         """End the task, if there is one, and release its worker. Calling it again does nothing."""
-        self._open = False
-        self._episode.close()
-
-    def _customer(self, task: Task) -> Customer:
-        names = task.data.get("user_tools")
-        tools = [each for each in self.domain.user_tools if names is None or each["name"] in (*names, *_ALWAYS)]
-        system = f"{self.domain.guidelines}\n\n<scenario>\n{task.data.get('user', '')}\n</scenario>"
-        return Customer(self.models["user"], system, tools, self._use)
-
-    def _use(self, name: str, arguments: dict[str, Any]) -> str:
-        """The result of a call by the customer."""
-        return str(self._episode.ask("call", name=name, arguments=arguments, by="user")["content"])
+        self.episode.close()
 
     def _say(self, text: str) -> tuple[str, bool]:
         """The customer's answer to a text of the agent, and whether it ends the conversation."""
         assert self._who is not None
-        self._episode.ask("say", text=text)
+        self.episode.ask("say", text=text)
         self._talk.append(("agent", text))
         answer, over = self._who.answer(text)
-        self._episode.ask("say", text=answer, by="user")
+        self.episode.ask("say", text=answer, by="user")
         self._talk.append(("customer", answer))
         return answer, over
 
     def _score(self, observation: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
-        reply = self._episode.ask("score")
+        reply = self.episode.ask("score")
         parts: dict[str, float] = {str(name): float(part) for name, part in reply["parts"].items()}
         if reply["assertions"] and "judge" in self.models:
             parts["NL_ASSERTION"] = judge(self.models["judge"], reply["assertions"], self._talk)

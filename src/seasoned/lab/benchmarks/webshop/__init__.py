@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -55,8 +55,6 @@ OPTIONS = {
 FIRST = 1000
 """The number of WebShop's first goals, which `check` counts separately."""
 
-_MAX_NAMES = 5
-
 
 def load(options: Mapping[str, Any], *, seed: int) -> Benchmark:
     """Load WebShop; see `load_benchmark`."""
@@ -80,23 +78,22 @@ def check(options: Mapping[str, Any], *, seed: int = 0) -> Check:
     """
     shop, tasks, source, _ = _open(options, seed)
     begin = time.perf_counter()
-    lost = _lost(tasks, range(len(tasks)), shop)
+    lost = [number for number, task in enumerate(tasks) if not _won(task, shop)]
     milliseconds = 1000 * (time.perf_counter() - begin) / len(tasks)
-    problems: tuple[str, ...] = ()
-    unwinnable = 0
+    problems, unwinnable = [], 0
     if lost:
-        names = ", ".join(f"webshop-{number}" for number in lost[:_MAX_NAMES])
-        first = sum(number < FIRST for number in lost)
-        problems = (
+        first, names = sum(number < FIRST for number in lost), ", ".join(tasks[number].id for number in lost[:5])
+        problems = [
             f"{first} of the first {min(FIRST, len(tasks))} goals earn less than 1 with the right product and options",
             f"{len(lost)} goals in all do, among them {names}",
-        )
+        ]
     if lost and shop.upstream_colors:
-        unwinnable = len(lost) - len(_lost(tasks, lost, replace(shop, upstream_colors=False)))
-        problems += (f"{unwinnable} of them are won without upstream_colors: this is WebShop's bug, not the data's",)
+        repaired = replace(shop, upstream_colors=False)
+        unwinnable = sum(_won(tasks[number], repaired) for number in lost)
+        problems.append(f"{unwinnable} of them are won without upstream_colors: this is WebShop's bug, not the data's")
     took = f"an episode, with a search, a product, its options and its purchase, took {milliseconds:.1f} ms"
     facts = (_pages(shop, tasks), took)
-    return Check(len(tasks) - len(lost), len(tasks), problems, source, unwinnable, facts)
+    return Check(len(tasks) - len(lost), len(tasks), tuple(problems), source, unwinnable, facts)
 
 
 def _open(options: Mapping[str, Any], seed: int) -> tuple[Shop, tuple[Task, ...], str, dict[str, Any]]:
@@ -106,24 +103,24 @@ def _open(options: Mapping[str, Any], seed: int) -> tuple[Shop, tuple[Task, ...]
     check_choice(settings, "prices", ("mean", "drawn"))
     paths = find_data("webshop", settings["data"], (".json",))
     draw = random.Random(f"webshop-prices-{seed}") if settings["prices"] == "drawn" else None
-    people: Mapping[str, Any] | None = None
-    reviews: Sequence[Any] = ()
-    if paths:
-        files = find_files(paths)
+    files = find_files(paths) if paths else {}
+    if settings["goals"] == "human" and "human" not in files:
+        raise DataError(
+            f"benchmark.goals is human, which needs WebShop's file {FILES['human']}_ins.json beside the products"
+        )
+    if files:
         rows, attributes = read_json(files["products"], list), read_json(files["attributes"], dict)
-        reviews = read_json(files["reviews"], list) if "reviews" in files else ()
-        people = read_json(files["human"], dict) if "human" in files and settings["goals"] == "human" else None
         source = f"{files['products']}, {files['attributes'].name}"
     else:
         check_range(settings, "products", 2, MOST)
         rows, attributes = make_catalogue(settings["products"], seed)
         source = f"{settings['products']} generated products"
-    if settings["goals"] == "human" and people is None:
-        raise DataError(
-            f"benchmark.goals is human, which needs WebShop's file {FILES['human']}_ins.json beside the products"
-        )
+    reviews = read_json(files["reviews"], list) if "reviews" in files else ()
     products, left_out = read_products(rows, attributes, reviews, draw)
-    goals = synthetic_goals(products, attributes, draw) if people is None else human_goals(products, people, draw)
+    if settings["goals"] == "human":
+        goals = human_goals(products, read_json(files["human"], dict), draw)
+    else:
+        goals = synthetic_goals(products, attributes, draw)
     if not goals:
         raise DataError(f"there is no goal in {source}: no product has both an instruction and attributes")
     shop = Shop(products, make_search(products), settings["upstream_colors"])
@@ -136,17 +133,13 @@ def _open(options: Mapping[str, Any], seed: int) -> tuple[Shop, tuple[Task, ...]
     return shop, tasks, source + (f"; rows left out: {left_out}" if left_out else ""), settings
 
 
-def _lost(tasks: Sequence[Task], numbers: Iterable[int], shop: Shop) -> list[int]:
-    """The numbers of the tasks that cannot earn 1."""
-    env = ShopEnvironment(shop, reveal=False)
-    return [number for number in numbers if not _won(env, tasks[number], shop)]
-
-
 def _pages(shop: Shop, tasks: Sequence[Task]) -> str:
     """A sentence about the results page of a goal's product when searching for its whole instruction."""
     goals = [goal_of(task) for task in tasks]
-    results = {text: shop.search(text) for text in {goal.text for goal in goals}}
-    places = [results[goal.text].index(goal.asin) if goal.asin in results[goal.text] else TOP for goal in goals]
+    results = {text: shop.search(text) for text in {goal.instruction for goal in goals}}
+    places = [
+        results[goal.instruction].index(goal.asin) if goal.asin in results[goal.instruction] else TOP for goal in goals
+    ]
     on_pages = [place for place in places[:100] if place < TOP]
     return (
         f"searched for by its whole instruction, the product is on page 1 for {sum(p < PER_PAGE for p in on_pages)} of "
@@ -155,11 +148,11 @@ def _pages(shop: Shop, tasks: Sequence[Task]) -> str:
     )
 
 
-def _won(env: ShopEnvironment, task: Task, shop: Shop) -> bool:
-    goal = goal_of(task)
-    title = shop.products[goal.asin].title
+def _won(task: Task, shop: Shop) -> bool:
+    """Whether the right product with the right options earns 1."""
+    goal, env = goal_of(task), ShopEnvironment(shop, reveal=False)
     env.reset(task)
-    info = env.step(f"search[{title}]")[4]
+    info = env.step(f"search[{shop.products[goal.asin].title}]")[4]
     while f"click[{goal.asin}]" not in info["choices"]:
         if "click[Next >]" not in info["choices"]:
             return False

@@ -23,24 +23,16 @@ from seasoned.text import prompt_line
 
 NO_PRICE = 100.0
 """The price of a product without one, in US dollars, as in WebShop."""
-
 MAX_TEXT = 20_000
 """Kept characters of one text of a row."""
-
 ASIN_LENGTH = 10
 """Characters of an ASIN; products with a longer one are left out, as in WebShop."""
-
-NO_BREAK = "\N{NO-BREAK SPACE}"
-
 FILES = {"products": "items_shuffle", "attributes": "items_ins", "human": "items_human", "reviews": "reviews"}
 """The beginnings of the names of WebShop's files."""
-
 TOP = 50
 """The most products that a search finds."""
-
 K1, B = 0.9, 0.4
 """The constants of BM25 in Pyserini, which WebShop uses."""
-
 MAX_QUERY = 1000
 """Used characters of a search."""
 
@@ -198,7 +190,7 @@ def _options(value: Any) -> Iterator[tuple[str, tuple[str, ...]]]:
 
 def _option(value: str) -> str:
     """A value in WebShop's spelling; no-break spaces stay, because its comparison of colours depends on them."""
-    characters = (c if c.isprintable() or c == NO_BREAK else " " for c in _without_tags(value))
+    characters = (c if c.isprintable() or c == "\N{NO-BREAK SPACE}" else " " for c in _without_tags(value))
     return "".join(characters).strip().replace("/", " | ").lower()
 
 
@@ -212,10 +204,7 @@ def _reviews(value: Any) -> Iterator[str]:
 def make_search(products: Mapping[str, Product]) -> Search:
     """BM25 over the products, ranked as by WebShop's Lucene index: Porter stems, no English stop words.
 
-    It finds only products that share a word with the search.
-
-    Raises:
-        MissingExtraError: bm25s or PyStemmer is not installed.
+    It finds only products that share a word with the search. MissingExtraError without bm25s or PyStemmer.
     """
     try:
         import bm25s

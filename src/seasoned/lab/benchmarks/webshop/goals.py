@@ -17,6 +17,8 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
+from pydantic import TypeAdapter, ValidationError
+
 from seasoned.errors import DataError, MissingExtraError
 from seasoned.lab.benchmarks.base import DATA, check_share, distinct, in_turns, middle_of
 from seasoned.lab.benchmarks.webshop.catalogue import Product, text_of, texts_of
@@ -27,7 +29,6 @@ ORDER_SEED = 233
 """The seed with which WebShop shuffles its goals."""
 
 NO_LIMIT = 1_000_000.0
-STEPS_OF_PRICE = tuple(10.0 * i for i in range(1, 100))
 MAX_PER_PRODUCT = 2000
 """The most goals per product, since combinations of options multiply."""
 
@@ -40,8 +41,6 @@ SAME_PATH = 2
 KIND = "the kind of thing that was asked for"
 PRICE = "the price limit"
 
-_COLORS = DATA / "webshop_colors.txt"
-
 
 @dataclass(frozen=True, slots=True)
 class Goal:
@@ -51,10 +50,13 @@ class Goal:
     """
 
     asin: str
-    text: str
+    instruction: str
     attributes: tuple[str, ...]
     options: tuple[tuple[str, str], ...] = ()
     limit: float = NO_LIMIT
+
+
+_DATA = TypeAdapter(Goal)
 
 
 def synthetic_goals(
@@ -67,10 +69,7 @@ def synthetic_goals(
     """
     goals: list[Goal] = []
     for asin, product in products.items():
-        row = attributes.get(asin)
-        if not isinstance(row, Mapping):
-            continue
-        instruction, wanted = text_of(row.get("instruction")), texts_of(row.get("instruction_attributes"))
+        instruction, wanted = _asked(attributes.get(asin))
         if not instruction or not wanted:
             continue
         limit, price = price_limit(product.price, draw)
@@ -95,15 +94,20 @@ def human_goals(
     for asin, product in products.items():
         rows = instructions.get(asin)
         for row in rows if isinstance(rows, list) else ():
-            if not isinstance(row, Mapping):
-                continue
-            instruction = text_of(row.get("instruction")).strip(".")
-            wanted = texts_of(row.get("instruction_attributes"))
+            instruction, wanted = _asked(row)
+            instruction = instruction.strip(".")
             if instruction and wanted:
                 limit, price = price_limit(product.price, draw)
                 options = tuple(_pairs(row.get("instruction_options")))
                 goals.append(Goal(asin, f"{instruction}{price}", wanted, options, limit))
     return goals
+
+
+def _asked(row: Any) -> tuple[str, tuple[str, ...]]:
+    """The instruction of an untrusted row and the attributes that it asks for, empty if it has none."""
+    if not isinstance(row, Mapping):
+        return "", ()
+    return text_of(row.get("instruction")), texts_of(row.get("instruction_attributes"))
 
 
 def price_limit(price: float, draw: random.Random | None = None) -> tuple[float, str]:
@@ -112,7 +116,7 @@ def price_limit(price: float, draw: random.Random | None = None) -> tuple[float,
     WebShop draws two of the next four tens above the price and takes the larger one. ExpeL took an average instead
     (appendix D.3); here it is the mean of the four. Near 1,000 dollars and above there is no limit.
     """
-    above = [step for step in STEPS_OF_PRICE if step > price][:4]
+    above = [10.0 * tens for tens in range(1, 100) if 10.0 * tens > price][:4]
     if len(above) < 2:
         return NO_LIMIT, ""
     limit = sum(above) / len(above) if draw is None else max(draw.sample(above, 2))
@@ -128,35 +132,24 @@ def numbered(goals: Sequence[Goal]) -> list[Goal]:
 
 def as_task(number: int, goal: Goal, section: str) -> Task:
     """The task of a goal; the id contains its number in WebShop's order."""
-    data = {
-        "asin": goal.asin,
-        "instruction": goal.text,
-        "attributes": list(goal.attributes),
-        "options": [list(pair) for pair in goal.options],
-        "limit": goal.limit,
-    }
-    return Task(id=f"webshop-{number}", text=start_page(goal.text).text, category=section, data=data)
+    data = _DATA.dump_python(goal, mode="json")
+    return Task(id=f"webshop-{number}", text=start_page(goal.instruction).text, category=section, data=data)
 
 
 def goal_of(task: Task) -> Goal:
     """The goal of a task; DataError if the task is not from WebShop."""
-    data = task.data
     try:
-        options = tuple((str(name), str(value)) for name, value in data["options"])
-        attributes = tuple(str(a) for a in data["attributes"])
-        return Goal(str(data["asin"]), str(data["instruction"]), attributes, options, float(data["limit"]))
-    except (KeyError, TypeError, ValueError) as e:
-        raise DataError(f"the task {task.id!r} is not a task of the benchmark webshop: it has no goal ({e!r})") from e
+        return _DATA.validate_python(task.data)
+    except ValidationError as e:
+        why = e.errors()[0]["msg"]
+        raise DataError(f"the task {task.id!r} is not a task of the benchmark webshop: it has no goal ({why})") from e
 
 
 def pools(tasks: Sequence[Task], seed: int, share: float) -> tuple[tuple[Task, ...], tuple[Task, ...]]:
     """The training and test pools, which share no product and no text; the seed draws the order.
 
     The products take turns: the first tasks of a pool are of different products, even if one product has many goals.
-
-    Raises:
-        ConfigError: `share` is not between 0 and 1.
-        DataError: fewer than two products have goals.
+    Raises a ConfigError for a wrong `share`, a DataError if fewer than two products have goals.
     """
     check_share(share)
     by_product: defaultdict[str, list[Task]] = defaultdict(list)
@@ -181,16 +174,9 @@ def _pairs(options: Any) -> Iterable[tuple[str, str]]:
 
 
 class Reward(NamedTuple):
-    """A reward and its parts: `kind` is r_type, `attributes` and `options` count the goal's that match.
-
-    `missing` names the parts of the goal that were not met; it is empty if the reward is 1.
-    """
+    """A reward, and the parts of the goal that were not met: none if the reward is 1."""
 
     total: float
-    kind: float
-    attributes: int
-    options: int
-    price: bool
     missing: tuple[str, ...]
 
 
@@ -202,21 +188,20 @@ def reward(
     With `upstream_colors`, options are compared as in WebShop, so some goals cannot be won: see `_options_missed`.
     """
     kind = type_reward(bought, gold)
-    no_attributes = [wanted for wanted in goal.attributes if not _has_attribute(bought, wanted)]
-    no_options = [f"{name}: {value}" for name, value in _options_missed(goal, tuple(chosen), upstream_colors)]
-    attributes, options = len(goal.attributes) - len(no_attributes), len(goal.options) - len(no_options)
-    price = bought.price <= goal.limit
-    parts = (attributes + options + price) / (len(goal.attributes) + len(goal.options) + 1)
-    missing = ([KIND] if kind < 1 else []) + no_attributes + no_options + ([] if price else [PRICE])
-    return Reward(kind * parts, kind, attributes, options, price, tuple(missing))
+    missing = [wanted for wanted in goal.attributes if not _has_attribute(bought, wanted)]
+    missing += [f"{name}: {value}" for name, value in _options_missed(goal, chosen, upstream_colors)]
+    if bought.price > goal.limit:
+        missing.append(PRICE)
+    parts = len(goal.attributes) + len(goal.options) + 1
+    total = kind * ((parts - len(missing)) / parts)
+    return Reward(total, tuple(missing if kind == 1 else [KIND, *missing]))
 
 
 def type_reward(bought: Product, gold: Product) -> float:
     """r_type: how similar the kinds of the bought and the gold product are (ExpeL, equation 2).
 
-    Returns:
-        1.0, always for the gold product; 0.5 if query, category and title all differ; 0.1 or 0.0 if the titles share
-        almost no or no noun.
+    It is 1.0, always for the gold product; 0.5 if query, category and title all differ; 0.1 or 0.0 if the titles share
+    almost no or no noun.
     """
     # As in WebShop, a repeated noun of the gold title counts each time, but its match once: 12 times one noun: 1/12.
     if bought.asin == gold.asin:
@@ -225,10 +210,8 @@ def type_reward(bought: Product, gold: Product) -> float:
     shared = len(set(gold_nouns) & set(nouns(bought.title)))
     # For a title without nouns, WebShop takes the highest overlap that is not a match.
     overlap = shared / len(gold_nouns) if gold_nouns else 0.2
-    if overlap == 0.0:
-        return 0.0
     if overlap < 0.1:
-        return 0.1
+        return 0.1 if overlap else 0.0
     same_kind = bought.query == gold.query or len(set(bought.path) & set(gold.path)) >= SAME_PATH or overlap > 0.2
     return 1.0 if same_kind else 0.5
 
@@ -273,17 +256,16 @@ def color_of(text: str) -> str:
 
 @cache
 def _colors() -> tuple[str, ...]:
-    return tuple(sorted(_COLORS.read_text(encoding="utf-8").split()))
+    return tuple(sorted((DATA / "webshop_colors.txt").read_text(encoding="utf-8").split()))
 
 
 def _has_attribute(product: Product, wanted: str) -> bool:
-    if any(alike(attribute, wanted) for attribute in product.attributes):
-        return True
     texts = (product.title, " ".join(product.features), product.description)
-    return any(wanted in text.lower() for text in texts)
+    in_text = any(wanted in text.lower() for text in texts)
+    return in_text or any(alike(attribute, wanted) for attribute in product.attributes)
 
 
-def _options_missed(goal: Goal, chosen: tuple[str, ...], upstream_colors: bool) -> list[tuple[str, str]]:
+def _options_missed(goal: Goal, chosen: Iterable[str], upstream_colors: bool) -> list[tuple[str, str]]:
     """The goal's options (name, value) that match none of the chosen values.
 
     WebShop reduces a chosen "graywash" to "ash", but keeps the goal's "graywash", with the option's name before it,

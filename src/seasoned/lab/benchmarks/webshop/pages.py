@@ -14,10 +14,8 @@ from seasoned.text import prompt_line
 
 PER_PAGE = 10
 """Products on a page of results (ExpeL, table 4)."""
-
 MAX_SHOWN = 2000
 """Shown characters of a description, of all features or of all reviews; the reward uses all of them."""
-
 SEARCH, BACK, NEXT, PREVIOUS, BUY = "Search", "Back to Search", "Next >", "< Prev", "Buy Now"
 DESCRIPTION, FEATURES, REVIEWS = "Description", "Features", "Reviews"
 NOTHING_THERE = "Nothing is written here."
@@ -74,12 +72,10 @@ def text_page(product: Product, part: str) -> Page:
         REVIEWS: [f"- {review}" for review in product.reviews],
     }[part]
     lines: list[str] = []
-    room = MAX_SHOWN
     for text in texts:
-        if room <= 1:
-            break
-        lines.append(prompt_line(text, room))
-        room -= len(lines[-1])
+        room = MAX_SHOWN - sum(map(len, lines))
+        if room > 1:
+            lines.append(prompt_line(text, room))
     return Page("\n".join([f"[{BACK}]", f"[{PREVIOUS}]", *(lines or [NOTHING_THERE])]), (BACK, PREVIOUS))
 
 

@@ -87,8 +87,7 @@ class ShopEnvironment:
     def reset(self, task: Task, *, seed: int | None = None) -> tuple[str, dict[str, Any]]:
         """Begin an attempt: return the page with the instruction, and the info of `step` with tools.
 
-        Raises:
-            DataError: the task is not from WebShop, or from another catalogue.
+        Raises a DataError if the task is not from WebShop, or from another catalogue.
         """
         goal = goal_of(task)
         if goal.asin not in self.shop.products:
@@ -100,10 +99,7 @@ class ShopEnvironment:
         """Take one action.
 
         The info has "choices", the clicks that are offered, and "free": "search" if a search is possible, else "".
-        After a purchase, "answer" is the ASIN of the product.
-
-        Raises:
-            ContractError: there was no `reset`, or the attempt has ended.
+        After a purchase, "answer" is the ASIN of the product. Raises a ContractError before `reset` and after the end.
         """
         visit = self._visit
         if visit is None:
@@ -138,12 +134,12 @@ class ShopEnvironment:
     def _show(self, visit: _Visit) -> pages.Page:
         """The shopper's current page."""
         if visit.results is None:
-            return pages.start_page(visit.goal.text)
+            return pages.start_page(visit.goal.instruction)
         if visit.product is None:
             return pages.results_page([self.shop.products[asin] for asin in visit.results], visit.page, visit.note)
-        return (
-            pages.text_page(visit.product, visit.part) if visit.part else pages.item_page(visit.product, visit.chosen)
-        )
+        if visit.part:
+            return pages.text_page(visit.product, visit.part)
+        return pages.item_page(visit.product, visit.chosen)
 
     def _offered(self, visit: _Visit) -> dict[str, Any]:
         clicks: Sequence[str] = self._show(visit).clicks
@@ -162,13 +158,12 @@ class ShopEnvironment:
         self._visit = None
         gold = self.shop.products[visit.goal.asin]
         chosen = visit.chosen.values()
-        score = reward(product, chosen, visit.goal, gold, upstream_colors=self.shop.upstream_colors)
-        observation = SCORE.format(score=score.total) if self.reveal else BOUGHT
-        if self.reveal and self.told and score.missing:
-            observation += MISSING.format(missing="; ".join(map(pages.shown, score.missing)))
-        info = {"success": score.total == 1.0, "reward": score.total, "answer": product.asin}
-        info |= {"choices": [], "free": ""}
-        return observation, score.total, True, False, info
+        score, missing = reward(product, chosen, visit.goal, gold, upstream_colors=self.shop.upstream_colors)
+        observation = SCORE.format(score=score) if self.reveal else BOUGHT
+        if self.reveal and self.told and missing:
+            observation += MISSING.format(missing="; ".join(map(pages.shown, missing)))
+        info = {"success": score == 1.0, "reward": score, "answer": product.asin, "choices": [], "free": ""}
+        return observation, score, True, False, info
 
 
 def _click(visit: _Visit, clicked: str, shop: Shop) -> str | None:
