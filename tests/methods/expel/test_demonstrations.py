@@ -16,6 +16,8 @@ from seasoned.types import TEXT_REPEATS, Lesson, Outcome, Step, Task, Trajectory
 class Counting(HashingEmbedder):
     """Keeps what it was asked to embed."""
 
+    instant = False  # so that its vectors are kept in the store
+
     def __init__(self):
         super().__init__()
         self.asked = []
