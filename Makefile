@@ -41,8 +41,9 @@ native: $(VENV)/.dev  ## build llama.cpp for this processor instead of the wheel
 		$(PIP) install --no-cache-dir --no-deps --force-reinstall --no-binary xllamacpp \
 		"xllamacpp==$$($(PY) -c 'from importlib.metadata import version; print(version("xllamacpp"))')"
 
+# One process more than cores, since many tests wait: for a server, a browser, a process that is killed.
 test: $(VENV)/.dev  ## run all tests, on up to four cores
-	@$(PY) -m pytest -n auto --maxprocesses=4 --dist worksteal $(ARGS)
+	@$(PY) -m pytest -n $$($(PY) -c 'import os; print(min((os.cpu_count() or 1) + 1, 4))') --dist worksteal $(ARGS)
 
 check: $(VENV)/.dev  ## lint, formatting, types, import rules, documents, the tour's length, the papers
 	$(VENV)/bin/ruff check
