@@ -9,7 +9,7 @@ import pytest
 from seasoned.errors import ContextLengthError, InfrastructureError, ParseError, RequestError, StoreError
 from seasoned.llm.scripted import ScriptedModel
 from seasoned.memory import learning
-from seasoned.memory.learning import BATCH, NO_MODEL, Learned, learn_new
+from seasoned.memory.learning import BATCH, LEASE, NO_MODEL, Learned, learn_new
 from seasoned.methods.attempts import NO_OUTCOME, TOO_LONG, UNUSABLE
 from seasoned.store.sql import Store
 from seasoned.types import Lesson, Outcome, Step, Trajectory
@@ -226,11 +226,13 @@ def test_what_others_forget_meanwhile_stops_nothing(opened, diary):
     assert len(memory.method.given) == 1
 
 
-def test_a_program_that_has_lost_its_turn_writes_nothing_more(opened, diary):
+def test_a_program_that_has_lost_its_turn_writes_nothing_more(opened, diary, monkeypatch):
     class Late(diary):
         def learn(self, trajectories, pool):
             with pool.store._write() as connection:  # as if it had stood still, and another had come and gone
                 connection.exec_driver_sql("DELETE FROM leases")
+            later = time.time() + LEASE
+            monkeypatch.setattr(time, "time", lambda: later)
             super().learn(trajectories, pool)
 
     memory = opened(Late())

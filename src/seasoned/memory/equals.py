@@ -74,6 +74,8 @@ class Words:
     def __init__(self) -> None:
         self._at = 0, -1
         self._ids: dict[tuple[str, Said], str] = {}
+        self._seen: dict[str, Lesson] = {}
+        self._count = 0  # of the lessons in `_seen` that are in the index
 
     def refresh(self, store: Store, scope: str, seen: LessonsSeen) -> None:
         """Add lessons written since the last time; does nothing within a transaction, which may be rolled back."""
@@ -82,8 +84,12 @@ class Words:
         if seen.purges != self._at[1]:
             self._ids = _places(seen.by_id.values())
         else:
-            for place, name in _places(store.lessons_since(scope, self._at[0])).items():
+            # The pool's dictionary grows if lessons are added, and is another one if any was changed.
+            added = list(seen.by_id.values())[self._count :] if seen.by_id is self._seen else None
+            new = store.lessons_since(scope, self._at[0]) if added is None else added
+            for place, name in _places(new).items():
                 self._ids.setdefault(place, name)
+        self._seen, self._count = seen.by_id, len(seen.by_id)
         self._at = seen.change, seen.purges
 
     def find(self, store: Store, scope: str, lessons: Sequence[Lesson]) -> dict[str, Lesson]:

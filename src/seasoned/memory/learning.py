@@ -317,14 +317,19 @@ def _alone(store: Store, name: str) -> Iterator[Callable[[], None]]:
     holder = new_id("learner")
     while not store.take_lease(name, holder, LEASE):
         time.sleep(random.uniform(0.02, 0.2))
-    ended = threading.Event()
+    ended, until = threading.Event(), time.time() + LEASE
 
     def keep() -> None:
+        nonlocal until
+        if time.time() < until - LEASE / 2:  # nobody can have taken it
+            return
+        present = time.time()
         if not store.keep_lease(name, holder, LEASE):
             raise StoreError(
                 f"this program stood still for more than {LEASE:g} s while it learned, and another has taken its turn; "
                 "what was stored is kept, and the other goes on from there: learn again for what is left"
             )
+        until = present + LEASE
 
     def renew() -> None:
         while not ended.wait(LEASE / 4):

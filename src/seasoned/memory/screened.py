@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from seasoned.errors import ConfigError, StoreError
-from seasoned.memory.equals import Words, near_ones, unite, with_another, with_same_words
+from seasoned.memory.equals import AT_ONCE, Words, near_ones, unite, with_another, with_same_words
 from seasoned.memory.holdout import drop_counts
 from seasoned.pool import ExperiencePool, Who
 from seasoned.pool.lineage import alone
@@ -77,7 +77,9 @@ class ScreenedPool(ExperiencePool):
         near = near_ones(self, screened)
         nearby = self.nearby
         if nearby is None:
-            self._words.refresh(self.store, self.scope, super()._current_lessons())
+            searched = self.searches and len(screened) <= AT_ONCE  # so the lessons were read just now
+            seen = self._known.lessons if searched else super()._current_lessons()
+            self._words.refresh(self.store, self.scope, seen)
         with self.store.transaction(self.scope):
             find = self._words.find if nearby is None else with_same_words
             union = unite(self, screened, find(self.store, self.scope, screened), near, who)
