@@ -8,6 +8,7 @@ import pytest
 from run_files import lines
 
 from seasoned.errors import LeakError
+from seasoned.lab.run import evaluate as evaluate_module
 from seasoned.lab.run import experiment
 from seasoned.lab.run import plan as plan_module
 from seasoned.llm.scripted import ScriptedModel
@@ -162,17 +163,21 @@ def test_no_prompt_of_a_fold_has_a_right_answer_of_its_test_tasks(recipe, go, st
     )
     planted = dataclasses.replace(data, train=tasks[:4], test=tasks[4:])
     monkeypatch.setattr(plan_module, "load_benchmark", lambda name, options, seed: planted)
-    gossip, gather = Gossip(tasks), experiment.gather
+    gossip = Gossip(tasks)
 
-    def noting(part):
-        gossip.block = part.block
-        return gather(part)
+    def noting(work):
+        def noted(part, *rest):
+            gossip.block = part.block
+            return work(part, *rest)
 
-    monkeypatch.setattr(experiment, "gather", noting)
+        return noted
+
+    monkeypatch.setattr(experiment, "gather", noting(experiment.gather))
+    monkeypatch.setattr(evaluate_module, "_attempt", noting(evaluate_module._attempt))
     wanted = {"benchmark": {"name": "hotpotqa"}, "train": 4, "test": 4, "embedder": "hashing", "baseline": "react"}
     once = {"gather": {"retries": 1}, "method": {"trials": 1}}
     much = {"expel": {"k": 12}, "erl": {"k": 4, "first": False}}
-    made = recipe(conditions=["react", *FOLDED], folds=2, **wanted, **once, **much)
+    made = recipe(conditions=["react", *FOLDED], folds=2, workers=1, **wanted, **once, **much)
     directory = go(made, llm=ScriptedModel(gossip, name="gossip"))
 
     assert {block.name for block, _ in gossip.asked} == {"s0f0", "s0f1"}

@@ -70,28 +70,41 @@ def enter(part: Part, training: Sequence[Trajectory]) -> list[Entrant]:
     ]
 
 
-def evaluate(part: Part, entrants: Sequence[Entrant]) -> None:
-    """Evaluate the entrants on the test tasks; entrants of one agent take each task together."""
-    plan, tasks, settings = part.plan, part.block.test, part.recipe.method
+Runs = Sequence[tuple[Entrant, int]]
+"""Entrants with the number of the repeat."""
 
-    def by_trials(entrant: Entrant) -> bool:
-        return bool(entrant.condition.retries) and settings.order == "trial-first"
 
-    # Entrants of one agent take each task in turn, while their shared prompt is still in the server's prefix cache.
-    for agent in dict.fromkeys(entrant.condition.agent for entrant in entrants):
-        group = [entrant for entrant in entrants if entrant.condition.agent is agent]
-        runs = [(entrant, n) for entrant in group for n in range(plan.repeats(part.block, entrant.trained_on))]
-        for entrant in group:
-            part.watch.stage(entrant.label, len(tasks) * plan.repeats(part.block, entrant.trained_on))
+def evaluate(entered: Sequence[tuple[Part, Sequence[Entrant]]]) -> None:
+    """Evaluate the entrants of all blocks on their test tasks.
 
-        def attempt_all(task: Task, runs: Sequence[tuple[Entrant, int]] = runs) -> None:
-            for entrant, repeat in runs:
-                if not by_trials(entrant):
-                    retries = settings.trials if entrant.condition.retries else 0
-                    until_solved(partial(_attempt, part, entrant, repeat, task), retries)
+    Entrants of one agent take each task in turn, while their shared prompt is still in the server's prefix cache. The
+    tasks of all blocks are one list of jobs, so that no thread waits for the end of a block.
+    """
+    for agent in dict.fromkeys(entrant.condition.agent for _, entrants in entered for entrant in entrants):
+        at_once: list[tuple[Part, Runs, Task]] = []
+        by_trials: list[tuple[Part, Runs]] = []
+        for part, entrants in entered:
+            runs = []
+            for entrant in entrants:
+                if entrant.condition.agent is agent:
+                    repeats = part.plan.repeats(part.block, entrant.trained_on)
+                    part.watch.stage(entrant.label, len(part.block.test) * repeats)
+                    runs += [(entrant, n) for n in range(repeats)]
+            in_trials = part.recipe.method.order == "trial-first"
+            by_trials.append((part, [run for run in runs if in_trials and run[0].condition.retries]))
+            usual = [run for run in runs if not (in_trials and run[0].condition.retries)]
+            at_once += [(part, usual, task) for task in part.block.test if usual]
+        entered[0][0].jobs(_attempt_all, at_once)
+        for part, later in by_trials:
+            _by_trials(part, later)
 
-        part.jobs(attempt_all, tasks)
-        _by_trials(part, [run for run in runs if by_trials(run[0])])
+
+def _attempt_all(job: tuple[Part, Runs, Task]) -> None:
+    """Let entrants attempt one task, each until it is solved or has no retries left."""
+    part, runs, task = job
+    for entrant, repeat in runs:
+        retries = part.recipe.method.trials if entrant.condition.retries else 0
+        until_solved(partial(_attempt, part, entrant, repeat, task), retries)
 
 
 def _by_trials(part: Part, runs: Sequence[tuple[Entrant, int]]) -> None:

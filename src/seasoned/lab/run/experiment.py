@@ -175,12 +175,14 @@ def _run_in(
             session = open_session(directory, recipe, store, models)
             if cluster is not None:
                 stack.enter_context(cluster.at_work(plan, session, open_session))
+            entered = []
             for block in plan.blocks:
                 part = Part(plan, block, session, watch)
                 training = gather(part)
                 entrants = enter(part, training) if until != "gather" else []
                 if until == "evaluate":
-                    evaluate(part, decide(part, probe(part, entrants)))
+                    entered.append((part, decide(part, probe(part, entrants))))
+            evaluate(entered)
             if until != "evaluate":
                 if before is not None and before.status == "complete" and (directory / SUMMARY).is_file():
                     store.finish_run(run_id, before.status, before.summary)

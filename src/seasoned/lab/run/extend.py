@@ -72,9 +72,8 @@ def audit(
     """
     started = now()
     with _extended(directory, store, conditions, ALTERATIONS, None, llm, quiet) as (plan, parts, names):
-        for part in parts:
-            entrants = enter(part, gather(part))
-            evaluate(part, [entrant for entrant in entrants if entrant.condition.altered])
+        entered = [(part, enter(part, gather(part))) for part in parts]
+        evaluate([(part, [each for each in entrants if each.condition.altered]) for part, entrants in entered])
     folder = directory / "audit"
     folder.mkdir(exist_ok=True)
     model, learner = names
