@@ -47,7 +47,10 @@ class LLM(Protocol):
 
 @runtime_checkable
 class Embedder(Protocol):
-    """Texts to unit rows: float32 of shape (n, dim)."""
+    """Texts to unit rows: float32 of shape (n, dim).
+
+    If it also has `instant = True`, few vectors are made again rather than read from the store.
+    """
 
     name: str
     dim: int
