@@ -344,3 +344,14 @@ def test_a_package_of_the_user(tmp_path, monkeypatch):
             assert [value.text for value in ran.values] == ["1.5", "2.5"]
             assert [call.call for call in ran.calls] == ["half(3)", "half(5)"]
     assert "mine_own" not in sys.modules
+
+
+@pytest.mark.skipif("bubblewrap" not in kinds(), reason="bubblewrap does not work here")
+def test_a_library_below_the_folder_of_files_stays_and_what_lies_beside_it_is_deleted(tmp_path):
+    (tmp_path / "lib").mkdir()
+    (tmp_path / "lib" / "shop.py").write_text("SIZE = 3\n", encoding="utf-8")
+    beside = str(tmp_path / "left.txt")
+    with Sandbox(Library("shop", paths=(str(tmp_path / "lib"),)), kind="bubblewrap", seconds=3.0) as sandbox:
+        assert gave(sandbox, f"open({beside!r}, 'w').write('x') + SIZE") == "4"
+        assert gave(sandbox, f"__import__('os').path.exists({beside!r})") == "False"
+        assert gave(sandbox, "__import__('importlib').reload(shop).SIZE") == "3"

@@ -243,7 +243,7 @@ def run(request, library, config, hidden_from):
     received, ended = watch(child, result_read, output_read, request["seconds"], config)
     kill_all(child, config)
     os.close(result_read), os.close(output_read)
-    empty(config["tmp"])
+    empty(config["tmp"], mounts())
     try:
         answer = json.loads(received[result_read]) if ended == "done" else {}
     except ValueError:
@@ -318,12 +318,22 @@ def resident():
     return pages * resource.getpagesize()
 
 
-def empty(folder):
-    """Empty a folder, so that no program sees the files of another one."""
+def mounts():
+    """The places of all mounts, such as a library below the sandbox's folder for files; none if they are not listed."""
+    with contextlib.suppress(OSError), open("/proc/self/mounts") as file:
+        return [line.split(" ")[1].replace("\\040", " ") for line in file]
+    return []
+
+
+def empty(folder, mounted=()):
+    """Empty a folder except what is mounted in it, so that no program sees the files of another one."""
     for name in os.listdir(folder):
         path = os.path.join(folder, name)
         if os.path.isdir(path) and not os.path.islink(path):
-            shutil.rmtree(path, ignore_errors=True)
+            if not any((place + "/").startswith(path + "/") for place in mounted):
+                shutil.rmtree(path, ignore_errors=True)
+            elif path not in mounted:
+                empty(path, mounted)
         else:
             with contextlib.suppress(OSError):
                 os.unlink(path)
