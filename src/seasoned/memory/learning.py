@@ -320,9 +320,11 @@ def _alone(store: Store, name: str) -> Iterator[Callable[[], None]]:
     ended, until = threading.Event(), time.time() + LEASE
 
     def keep() -> None:
+        if time.time() >= until - LEASE / 2:  # before, nobody can have taken it
+            take_again()
+
+    def take_again() -> None:
         nonlocal until
-        if time.time() < until - LEASE / 2:  # nobody can have taken it
-            return
         present = time.time()
         if not store.keep_lease(name, holder, LEASE):
             raise StoreError(
@@ -334,7 +336,7 @@ def _alone(store: Store, name: str) -> Iterator[Callable[[], None]]:
     def renew() -> None:
         while not ended.wait(LEASE / 4):
             with suppress(StoreError):  # it is renewed long before the lease ends; a lost lease stays lost
-                keep()
+                take_again()
 
     renewing = threading.Thread(target=renew, name="seasoned-lease", daemon=True)
     renewing.start()

@@ -117,7 +117,7 @@ class Scanned:
         return [(from_body(Lesson, row.body, f"the lesson {row.id}"), scored[row.seq]) for row in rows[:k]]
 
     def _vectors(self, lessons: Sequence[Lesson], of: Of, embedder: Embedder) -> NDArray[np.float32]:
-        """The vectors of lessons: stored ones, or new ones, which are stored, shape (n, dim)."""
+        """The vectors of lessons, shape (n, dim); new ones are stored, except a few that are quickly made again."""
         import numpy as np
 
         texts = list(map(of, lessons))

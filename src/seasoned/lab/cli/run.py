@@ -102,18 +102,12 @@ def run(
     directory = None if resume is None else find_run(resume, runs)
     options = {"limit": limit, "run_limits.cost": cost_limit, "llm.model": model}
     settings = [*(setting or []), *(f"{key}={value}" for key, value in options.items() if value is not None)]
-    sweep = combinations(settings)
     shared: dict[str, Any] = {"store": store, "runs": runs, "until": until, "quiet": quiet, "on": on}
-    if len(sweep) > 1:
+    if len(sweep := combinations(settings)) > 1:
         if directory is not None or as_json:
             raise ConfigError("a setting with several values makes several runs: without --resume, and without --json")
         swept = [(chosen_recipe(recipe, chosen, None, profile or ""), label(chosen, settings)) for chosen in sweep]
-        for one, name in swept:  # all recipes are checked before the first run
-            tell(f"{name}:", err=True)
-            if dry_run:
-                _count(one, False)
-            else:
-                execute(one.model_copy(update={"name": f"{one.name}-{name}"}), None, **shared)
+        _run_each(swept, dry_run, shared)
         return
     chosen = chosen_recipe(recipe, settings, directory, profile or "")
     if redo and directory is None:
@@ -122,6 +116,16 @@ def run(
         _count(chosen, as_json)
         return
     execute(chosen, directory, redo=redo or (), as_json=as_json, **shared)
+
+
+def _run_each(swept: Sequence[tuple[Recipe, str]], dry_run: bool, shared: dict[str, Any]) -> None:
+    """Run the recipes of a sweep, each under its label, or only estimate their costs."""
+    for recipe, name in swept:
+        tell(f"{name}:", err=True)
+        if dry_run:
+            _count(recipe, False)
+        else:
+            execute(recipe.model_copy(update={"name": f"{recipe.name}-{name}"}), None, **shared)
 
 
 def execute(
